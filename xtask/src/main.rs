@@ -42,7 +42,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "bench-peers",
-        help: "time training steps and trainings against PyTorch, PyG and DGL; --graphs A,B, \
+        help: "compare training steps and training runs with PyTorch, PyG and DGL; --graphs A,B, \
                --only step|layers|training, --rounds N, --training-rounds N, --threads N, --large, \
                --no-dgl, --baseline PROGRAM",
         run: peers::run,

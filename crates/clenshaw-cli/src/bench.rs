@@ -12,17 +12,17 @@ use clenshaw::train::{PhaseTiming, Setup, StepTiming};
 use clenshaw::{Error, Result};
 use serde_json::{Value as Json, json};
 
-/// Compare the time of a training step with the limits of this machine
+/// Compare the time of a training step with a lower bound for this machine
 #[derive(Parser)]
 #[command(name = "bench", after_help = AFTER_HELP)]
 pub struct Bench {
     /// Graphs: names from `clenshaw data list`, or paths to your own files
     #[arg(value_name = "GRAPH", default_value = "cora")]
     graphs: Vec<String>,
-    /// Model to train; `clenshaw models` lists them
+    /// Model to train, one of those listed by `clenshaw models`
     #[arg(short, long, value_name = "MODEL", default_value = "clenshaw-gcn")]
     model: String,
-    /// Set a hyper-parameter; `clenshaw models MODEL` lists them; can be repeated
+    /// Set one of the hyper-parameters listed by `clenshaw models MODEL`; can be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
     /// Number of training steps to measure
@@ -91,6 +91,7 @@ impl RunSubcommand for Bench {
 }
 
 impl Bench {
+    /// The request for the benchmark of a graph: the model with its defaults and `--set`.
     fn request(&self, graph: &str) -> Result<Request> {
         let mut request = Request::new(graph, &self.model)?;
         self.set.iter().try_for_each(|(key, value)| request.hyper.set(key, value))?;
@@ -155,6 +156,7 @@ fn times(name: &str, seconds: f64, bound: Option<f64>) -> [String; 4] {
     ]
 }
 
+/// The measured times of a step as JSON.
 fn step_json(graph: &str, model: &str, step: &StepTiming) -> Json {
     let part = |part: &PhaseTiming| {
         json!({

@@ -108,6 +108,7 @@ impl Compare {
         pairs.map(|(graph, info)| self.job(store, graph, info)).collect()
     }
 
+    /// The job that trains one model on one graph.
     fn job(&self, store: &Store, graph: &str, info: &ModelInfo) -> Result<TrainingJob> {
         let mut request = Request::new(graph, info.name)?;
         request.table = self.table.options();
@@ -165,6 +166,7 @@ impl Compare {
         table
     }
 
+    /// The results as text for the terminal.
     fn page(&self, table: &Table, jobs: &[TrainingJob], results: &[Result<Summary>]) -> String {
         let mut lines = vec![
             table.to_text(),
@@ -222,6 +224,7 @@ impl Compare {
         }
     }
 
+    /// The results as JSON: the summaries, and the errors of failed jobs.
     fn document(&self, jobs: &[TrainingJob], results: &[Result<Summary>]) -> Json {
         let failed = jobs.iter().zip(results).filter_map(|(job, result)| {
             let Request { graph, model, .. } = &job.request;
@@ -277,6 +280,7 @@ fn failures(jobs: &[TrainingJob], results: &[Result<Summary>]) -> Vec<String> {
     failures.into_iter().map(|(failure, models)| models.join(", ") + &failure).collect()
 }
 
+/// Formats the test accuracy of a job, or `-` if it was interrupted and `failed` if it failed.
 fn cell(result: &Result<Summary>) -> String {
     match result {
         Ok(summary) => output::mean_and_std(summary.test_accuracy, summary.runs.len()),

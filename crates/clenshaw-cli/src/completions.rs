@@ -5,11 +5,11 @@ use clap::Parser;
 use clap_complete::Shell;
 use clenshaw::Result;
 
-/// Print a completion script for a shell
+/// Print a shell completion script
 #[derive(Parser)]
 #[command(name = "completions", after_help = EXAMPLES)]
 pub struct Completions {
-    /// Shell to print the script for
+    /// Shell that will load the script
     shell: Shell,
 }
 

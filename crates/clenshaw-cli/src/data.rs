@@ -24,6 +24,7 @@ pub struct Data {
     action: DataAction,
 }
 
+/// The subcommands of `data`.
 #[derive(Subcommand)]
 enum DataAction {
     /// List all named graphs and whether their files are available
@@ -110,6 +111,7 @@ fn is_available(info: &DatasetInfo, store: &Store) -> bool {
     found.is_some_and(|(manifest, folder)| fetch::is_complete(manifest, &folder))
 }
 
+/// The table of `data list`.
 fn table(store: &Store) -> String {
     let mut table = Table::new(["name", "kind", "available", "title", "source"]);
     for info in DATASETS {
@@ -131,10 +133,12 @@ fn imports(store: &Store) -> impl Iterator<Item = (String, PathBuf)> {
     store.imported_graphs().into_iter().filter(|(name, _)| data::find(name).is_err())
 }
 
+/// The entry of an imported graph in the JSON of `data list`.
 fn import_json((name, path): (String, PathBuf)) -> Json {
     json!({ "name": name, "kind": IMPORTED, "available": true, "path": path })
 }
 
+/// The entry of a data set in the JSON of `data list`.
 fn dataset_json(info: &DatasetInfo, store: &Store) -> Json {
     let files = info.files();
     json!({
@@ -161,6 +165,7 @@ fn splits(graph: &str, d: &Description) -> String {
     }
 }
 
+/// The text of `data show`.
 fn page(d: &Description, splits: &str) -> String {
     let ratio = |ratio: Option<f64>| ratio.map_or("unknown".into(), |ratio| format!("{ratio:.3}"));
     let classes: Vec<String> = d

@@ -159,6 +159,7 @@ impl Demo {
         GRAPHS.iter().map(page).collect()
     }
 
+    /// The job that trains a model of the demo.
     fn job(&self, entry: &DemoModel) -> Result<TrainingJob> {
         let mut request = Request::new(entry.graph, entry.model)?;
         if entry.graph == "cora" {
@@ -193,6 +194,7 @@ fn is_linear(summary: &Summary) -> bool {
     summary.hyper.has("use_weight") && !summary.hyper.flag("use_weight")
 }
 
+/// The table of results: one row per model and graph.
 fn table(summaries: &[Summary]) -> Table {
     let header =
         ["graph", "model", "test accuracy", "95% interval", "majority", "epochs", "seconds"];
@@ -218,6 +220,7 @@ fn table(summaries: &[Summary]) -> Table {
     table
 }
 
+/// Draws, in characters, the filter that the linear model has learned on a graph.
 fn terminal_plot(graph: &Dataset, summary: &Summary) -> String {
     let title = format!("h(mu) of the linear {} on {}", summary.model, graph.name);
     format!(

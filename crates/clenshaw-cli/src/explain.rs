@@ -9,9 +9,9 @@ use clenshaw::report::{Table, svg_to_png};
 use clenshaw::train::{AttributionLimits, AttributionMethod, Contribution};
 use std::path::PathBuf;
 
-/// The width of the longest bar.
+/// The width of the longest bar, in characters.
 const BAR: f64 = 24.0;
-/// The number of classes whose probabilities are printed.
+/// The maximum number of classes whose probabilities are printed.
 const PRINTED_CLASSES: usize = 5;
 /// Names with more characters than this are truncated.
 const NAME_LENGTH: usize = 40;
@@ -21,7 +21,7 @@ const NAME_LENGTH: usize = 40;
 #[command(name = "explain", after_help = AFTER_HELP)]
 pub struct Explain {
     /// Run folder, as written by `clenshaw train`, `compare` or `demo`: a path, a name in `runs` or a unique
-    /// prefix of one, or `latest`
+    /// prefix of one, or `latest` for the newest
     run: PathBuf,
     /// Name of the node, or its number from 0 if the nodes of the graph have no names
     node: String,
@@ -114,18 +114,21 @@ fn text(e: &Explanation) -> String {
     text
 }
 
+/// The node, its prediction, its neighbours and the margin.
 fn facts(e: &Explanation) -> String {
-    let predicted = name(&e.classes[0].class);
+    let predicted = printable(&e.classes[0].class);
     let label = match &e.label {
-        Some(label) if *label == e.classes[0].class => format!("{}, as predicted", name(label)),
-        Some(label) => format!("{}, so the prediction is wrong", name(label)),
+        Some(label) if *label == e.classes[0].class => {
+            format!("{}, as predicted", printable(label))
+        }
+        Some(label) => format!("{}, so the prediction is wrong", printable(label)),
         None => "unknown".into(),
     };
     let shares: Vec<String> = e
         .neighbour_labels
         .iter()
         .map(|share| {
-            format!("{} {:.0}% ({})", name(&share.class), 100.0 * share.share, share.nodes)
+            format!("{} {:.0}% ({})", printable(&share.class), 100.0 * share.share, share.nodes)
         })
         .collect();
     let part = match e.part {
@@ -134,12 +137,9 @@ fn facts(e: &Explanation) -> String {
         "val" => "validation",
         part => part,
     };
-    let model = match e.seed {
-        Some(seed) => format!("{}, seed {seed}", e.model),
-        None => e.model.to_owned(),
-    };
+    let model = format!("{}, seed {}", e.model, e.seed);
     output::fields([
-        ("node", name(&e.node)),
+        ("node", printable(&e.node)),
         ("model", model),
         ("predicted", predicted.clone()),
         ("label", label),
@@ -151,17 +151,18 @@ fn facts(e: &Explanation) -> String {
             format!(
                 "{:+.3}, the score of {predicted} minus that of {}",
                 e.total.margin,
-                name(&e.classes[1].class)
+                printable(&e.classes[1].class)
             ),
         ),
     ])
 }
 
+/// The most likely classes with their probabilities and scores.
 fn probabilities(e: &Explanation) -> String {
     let mut table = Table::new(["class", "probability", "score"]);
     for class in e.classes.iter().take(PRINTED_CLASSES) {
         table.add_row([
-            name(&class.class),
+            printable(&class.class),
             format!("{:.1}%", 100.0 * class.probability),
             format!("{:.3}", class.score),
         ]);
@@ -171,6 +172,7 @@ fn probabilities(e: &Explanation) -> String {
     table.to_text() + &others
 }
 
+/// How the contributions of nodes were computed.
 fn method(e: &Explanation) -> String {
     match e.method {
         AttributionMethod::Exact => "exact".into(),
@@ -192,6 +194,7 @@ fn largest(parts: impl Iterator<Item = Contribution>) -> f64 {
     parts.fold(0.0, |max: f64, part| max.max(part.margin.abs()))
 }
 
+/// The contributions of nodes by distance, and how they add up to the total.
 fn hops(e: &Explanation) -> String {
     let unit = largest(e.hops.iter().map(|hop| hop.contribution));
     let mut table = Table::new(["distance", "nodes", "margin", "score", ""]);
@@ -218,6 +221,7 @@ fn hops(e: &Explanation) -> String {
     table.to_text() + &reach
 }
 
+/// Formats the distance of a node.
 fn distance(hop: Option<usize>) -> String {
     match hop {
         None => "not connected".into(),
@@ -226,6 +230,7 @@ fn distance(hop: Option<usize>) -> String {
     }
 }
 
+/// The nodes that contribute most.
 fn nodes(e: &Explanation) -> String {
     let unit = largest(e.nodes.iter().map(|node| node.contribution));
     let mut table =
@@ -233,10 +238,10 @@ fn nodes(e: &Explanation) -> String {
     for node in &e.nodes {
         let [margin, score, bar] = columns(node.contribution, unit);
         table.add_row([
-            name(&node.node),
+            printable(&node.node),
             distance(node.hop),
-            node.label.as_ref().map_or("unknown".into(), |label| name(label)),
-            name(&node.predicted),
+            node.label.as_ref().map_or("unknown".into(), |label| printable(label)),
+            printable(&node.predicted),
             node.part.to_owned(),
             margin,
             score,
@@ -246,7 +251,7 @@ fn nodes(e: &Explanation) -> String {
     table.to_text() + &others("node", e.other_nodes.count, e.other_nodes.contribution)
 }
 
-/// The line about contributions that are not listed.
+/// The line about contributions that are not listed; empty if there are none.
 fn others(noun: &str, count: usize, part: Contribution) -> String {
     match count {
         0 => String::new(),
@@ -258,6 +263,7 @@ fn others(noun: &str, count: usize, part: Contribution) -> String {
     }
 }
 
+/// The contributions of the terms of the polynomial; empty if there is no polynomial.
 fn terms(e: &Explanation) -> String {
     let Some(terms) = &e.terms else { return String::new() };
     let unit = largest(terms.terms.iter().map(|term| term.contribution));
@@ -269,6 +275,7 @@ fn terms(e: &Explanation) -> String {
     table.to_text()
 }
 
+/// The features that contribute most, and how they add up to the total.
 fn features(e: &Explanation) -> String {
     let parts = &e.features;
     let unit = largest(parts.strongest.iter().map(|feature| feature.contribution));
@@ -278,7 +285,7 @@ fn features(e: &Explanation) -> String {
         table.add_row([title, margin, score, bar]);
     };
     for feature in &parts.strongest {
-        row(name(&feature.feature), feature.contribution, unit);
+        row(printable(&feature.feature), feature.contribution, unit);
     }
     if parts.others.count > 0 {
         let title = output::count(parts.others.count, "more feature");
@@ -299,20 +306,25 @@ fn nearest_title(e: &Explanation) -> &'static str {
     }
 }
 
+/// The most similar training nodes; empty if there are none.
 fn nearest(e: &Explanation) -> String {
     if e.nearest.nodes.is_empty() {
         return String::new();
     }
     let mut table = Table::new(["node", "label", "distance"]);
     for node in &e.nearest.nodes {
-        table.add_row([name(&node.node), name(&node.label), format!("{:.3}", node.distance)]);
+        table.add_row([
+            printable(&node.node),
+            printable(&node.label),
+            format!("{:.3}", node.distance),
+        ]);
     }
     table.to_text()
 }
 
 /// Replaces control characters, which a terminal would interpret, by `?`. Text of more than [`NAME_LENGTH`]
 /// characters is truncated to this length and ends in an ellipsis.
-fn name(text: &str) -> String {
+fn printable(text: &str) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     match plain.char_indices().nth(NAME_LENGTH) {
         Some((end, _)) => format!("{}…", &plain[..end]),

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 #[command(name = "filter", after_help = AFTER_HELP)]
 pub struct Filter {
     /// Run folder, as written by `clenshaw train`, `compare` or `demo`: a path, a name in `runs` or a unique
-    /// prefix of one, or `latest`
+    /// prefix of one, or `latest` for the newest
     run: PathBuf,
     /// Use the run with this seed [default: the run with the lowest validation loss]
     #[arg(long, value_name = "SEED", value_parser = whole::<u64>, allow_negative_numbers = true)]
@@ -35,10 +35,11 @@ pub struct Filter {
 }
 
 const AFTER_HELP: &str = "\
-h(mu) is the factor by which the model multiplies an eigenvector of the graph with eigenvalue mu. At
-mu = 1, neighbouring nodes have about the same value; at the left end of the plot, they differ most.
-A filter that is large near 1 averages neighbours; one that is large at the left computes
-differences between them.
+h(mu) is the factor by which the model multiplies an eigenvector of the graph with eigenvalue mu. In
+eigenvectors with mu near 1, neighbouring nodes have similar values; towards the left end of the
+plot, the values of neighbours differ more and more. A filter that is large near 1 averages
+neighbours; one that is large at the left computes differences between them.
+
 With --csv, --svg or --png, only the files are written, and nothing is plotted in the terminal.
 
 Examples:
@@ -81,6 +82,7 @@ impl RunSubcommand for Filter {
     }
 }
 
+/// The plot, the coefficients of a single polynomial and the seed.
 fn page(plot: &str, seed: u64, filter: &Response) -> String {
     let coefficients = match filter {
         Response::Shared(filter) => {
@@ -92,6 +94,7 @@ fn page(plot: &str, seed: u64, filter: &Response) -> String {
     format!("{plot}\n{coefficients}seed {seed}\n")
 }
 
+/// The curve as CSV.
 fn csv(points: &[(f64, f64)]) -> String {
     let mut csv = String::from("mu,h\n");
     for (mu, h) in points {

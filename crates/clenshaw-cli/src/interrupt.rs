@@ -18,6 +18,7 @@ pub enum Resume {
 }
 
 impl Resume {
+    /// The message after the first Ctrl-C.
     fn message(self) -> &'static str {
         match self {
             Self::Never => "stopping (press Ctrl-C again to quit immediately)",

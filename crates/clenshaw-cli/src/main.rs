@@ -87,6 +87,7 @@ struct Subcommand {
 }
 
 impl Subcommand {
+    /// The entry of a subcommand without the option [`PORTABLE`].
     const fn of<V: RunSubcommand>() -> Self {
         fn run<V: RunSubcommand>(matches: &ArgMatches) -> Result<()> {
             V::from_arg_matches(matches).expect("clap has checked the arguments").run()

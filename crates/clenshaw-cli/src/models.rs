@@ -46,6 +46,7 @@ impl RunSubcommand for Models {
     }
 }
 
+/// The table of all models.
 fn list() -> String {
     let mut table = Table::new(["name", "title", "family", "paper"]);
     for info in MODELS {
@@ -54,6 +55,7 @@ fn list() -> String {
     table.to_text()
 }
 
+/// The text about one model.
 fn page(info: &ModelInfo) -> String {
     let equations: String = info.equation.split("; ").map(|line| format!("  {line}\n")).collect();
     let (name, title, family, paper) = (info.name, info.title, family(info.family), info.paper);
@@ -136,6 +138,7 @@ fn family(family: ModelFamily) -> &'static str {
     }
 }
 
+/// A model as JSON.
 fn model_json(info: &ModelInfo) -> Json {
     json!({
         "name": info.name,

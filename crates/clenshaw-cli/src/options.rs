@@ -74,7 +74,7 @@ enum FillRule {
 }
 
 impl TableArguments {
-    /// Loads a graph with these options.
+    /// Loads a graph with these options. Fails if it is unknown, or its files are missing or invalid.
     pub fn load(&self, store: &Store, graph: &str) -> clenshaw::Result<Dataset> {
         data::load_as(store, graph, Interpretation::Inferred(&self.options()))
     }
@@ -169,7 +169,7 @@ pub struct DataOption {
 }
 
 impl DataOption {
-    /// Returns the folders to search.
+    /// Returns the data folders to search, and the cache of parsed graphs.
     pub fn store(&self) -> Store {
         Store::new(self.data.clone())
     }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[command(name = "predict", after_help = AFTER_HELP)]
 pub struct Predict {
     /// Run folder, as written by `clenshaw train`, `compare` or `demo` (a path, a name in `runs` or a unique
-    /// prefix of one, or `latest`), or a model file (.safetensors)
+    /// prefix of one, or `latest` for the newest), or a model file (.safetensors)
     run: PathBuf,
     /// Graph to classify, with the same feature columns [default: the graph of the run; required
     /// with a model file]

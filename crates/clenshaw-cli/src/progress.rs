@@ -25,6 +25,7 @@ pub struct Progress {
     bars: MultiProgress,
 }
 
+/// How progress is shown.
 #[derive(Clone, Copy, PartialEq)]
 enum DisplayMode {
     Silent,
@@ -91,6 +92,7 @@ impl Progress {
         }
     }
 
+    /// Adds a bar with this template; without a terminal, the bar is hidden.
     fn add(&self, template: &str, length: u64) -> ProgressBar {
         if self.mode != DisplayMode::Bars {
             return ProgressBar::hidden();
@@ -224,6 +226,7 @@ impl RunProgress {
         Some(format!("{} seed {seed}: {text}", self.label))
     }
 
+    /// Adds the bar of a run.
     fn start(&self, run: usize, seed: u64, max_epochs: usize) {
         let bar = self.progress.add(RUN, max_epochs as u64);
         bar.set_prefix(format!("{} seed {seed}", self.label));
@@ -246,6 +249,7 @@ impl RunProgress {
         run.bar.set_position(epoch.epoch as u64);
     }
 
+    /// Removes the bar of a run.
     fn finish(&self, run: usize) {
         if let Some(run) = self.lock_bars().remove(&run) {
             run.bar.finish_and_clear();

@@ -15,8 +15,8 @@ pub use study::open_study;
 #[derive(Parser)]
 #[command(name = "report", after_help = AFTER_HELP)]
 pub struct Report {
-    /// Run folders written by `clenshaw train` (paths, names in `runs` or unique prefixes, or `latest`), or
-    /// a folder that contains run folders, such as `runs/compare`; or one study of `clenshaw tune` or Optuna:
+    /// Run folders: paths, names in `runs` or unique prefixes of names, or `latest` for the newest; or a
+    /// folder that contains run folders, such as `runs/compare`; or one study of `clenshaw tune` or Optuna:
     /// a journal file, sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
@@ -62,7 +62,7 @@ Examples:
   clenshaw report studies/texas-clenshaw-gcn.journal
   clenshaw report postgresql://me@db.example.org/studies --name texas-clenshaw-gcn";
 
-/// What a page is about.
+/// A report, and the file that it is written to unless `--out` is given.
 struct Subject {
     report: experiment::Report,
     default_file: PathBuf,
@@ -89,6 +89,7 @@ impl RunSubcommand for Report {
 }
 
 impl Report {
+    /// Collects the report on the runs or the study that the arguments name.
     fn subject(&self) -> Result<Subject> {
         match (&self.runs[..], &self.name) {
             ([argument], name) if study::is_study(argument) => {
@@ -112,6 +113,7 @@ impl Report {
         }
     }
 
+    /// Collects the report on runs.
     fn run_report(&self) -> Result<Subject> {
         let mut folders = vec![];
         for argument in &self.runs {
@@ -136,7 +138,7 @@ fn save_figures(folder: &Path, figures: &[Figure], with_png: bool) -> Result<()>
     Ok(())
 }
 
-/// The run folders that an argument refers to, at least one.
+/// The run folders that an argument refers to, at least one; fails if there is none.
 fn find_all(argument: &Path) -> Result<Vec<PathBuf>> {
     if !argument.join("run.toml").is_file() && argument.is_dir() {
         let contained = run_folder::list(argument)?;

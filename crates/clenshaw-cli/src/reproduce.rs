@@ -38,8 +38,8 @@ pub struct Reproduce {
     threads: ThreadsOption,
     #[command(flatten)]
     data: DataOption,
-    /// Folder for NAME.md, NAME.json, figures, receipts and saved runs [default: runs/reproduce; none for
-    /// table1]
+    /// Folder for NAME.md, NAME.json, figures, receipts and saved runs [default: runs/reproduce; table1
+    /// writes no files by default]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Reuse the results recorded in the receipts (*.receipts.jsonl) of a folder, such as docs/results;

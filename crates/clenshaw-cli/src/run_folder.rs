@@ -47,7 +47,7 @@ pub fn find(argument: &Path) -> Result<PathBuf> {
 }
 
 /// Returns the run folders in a folder, sorted by path; for `runs`, also those in its direct subfolders,
-/// such as `runs/compare`. A folder that does not exist has none.
+/// such as `runs/compare`. A folder that does not exist has none; one that cannot be read is an error.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = vec![];
     let entries = match fs::read_dir(folder) {
@@ -78,6 +78,7 @@ pub fn name(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// The error for an argument that does not name one run folder.
 fn error(place: &str, problem: String) -> Error {
     Error::Data { place: place.into(), problem }
 }

@@ -17,6 +17,7 @@ pub struct Runs {
     action: Option<RunsAction>,
 }
 
+/// The subcommands of `runs`.
 #[derive(Subcommand)]
 enum RunsAction {
     /// List the run folders in `runs`, oldest first (the default command)
@@ -43,7 +44,7 @@ struct List {
 /// The arguments of `runs show`.
 #[derive(Args)]
 struct Show {
-    /// Run folder: a path, a name in `runs` or a unique prefix of one, or `latest`
+    /// Run folder: a path, a name in `runs` or a unique prefix of one, or `latest` for the newest
     run: PathBuf,
     #[command(flatten)]
     json: JsonOption,
@@ -52,7 +53,7 @@ struct Show {
 /// The arguments of `runs rm`.
 #[derive(Args)]
 struct Rm {
-    /// Run folders: paths, names in `runs` or unique prefixes of names, or `latest`
+    /// Run folders: paths, names in `runs` or unique prefixes of names, or `latest` for the newest
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 }
@@ -163,6 +164,7 @@ fn finished_seeds(folder: &Path) -> usize {
     entries.filter(|entry| entry.path().join("record.json").is_file()).count()
 }
 
+/// The table of `runs list`.
 fn table(runs: &[Json]) -> Table {
     let columns = ["name", "graph", "model", "split", "state", "accuracy"];
     let mut table = Table::new(columns);

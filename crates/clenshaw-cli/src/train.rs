@@ -26,17 +26,18 @@ pub struct Train {
     /// as csbm:nodes=500; optional if --config names one
     #[arg(required_unless_present = "config")]
     graph: Option<String>,
-    /// Model to train; `clenshaw models` lists them [default: clenshaw-gcn]
+    /// Model to train, one of those listed by `clenshaw models` [default: clenshaw-gcn]
     #[arg(short, long, value_name = "MODEL", value_parser = MODEL_NAME, hide_possible_values = true)]
     model: Option<String>,
-    /// Start from the preset for this model and graph: the published settings or, where there are none,
-    /// settings tuned by us or published for another model or graph
+    /// Start from the preset for this model and graph. paper (if NAME is omitted): the published settings
+    /// or, where there are none, settings tuned by us or published for another model or graph; luo2024:
+    /// those of Luo et al. (2024) for gcn and sage
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "paper", value_parser = PRESET)]
     preset: Option<String>,
     /// Read settings from a TOML file, such as the run.toml of an earlier run
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Set a hyper-parameter; `clenshaw models MODEL` lists them; can be repeated
+    /// Set one of the hyper-parameters listed by `clenshaw models MODEL`; can be repeated
     #[arg(short, long, value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
     /// How to split the nodes into training, validation and test sets; see below
@@ -154,6 +155,7 @@ impl Train {
     }
 }
 
+/// Reads the file of `--config`.
 fn read_config(path: &Path) -> Result<Config> {
     Config::from_toml(&path.display().to_string(), &read_argument_file(path)?)
 }
@@ -210,6 +212,7 @@ fn splits(runs: &[RunRecord]) -> String {
     }
 }
 
+/// The table of scores, with one row per run.
 fn table(runs: &[RunRecord]) -> Table {
     let has_auc = runs.iter().all(|run| run.roc_auc.is_some());
     let mut header =

@@ -34,7 +34,7 @@ pub struct Tune {
     /// Graph: a name from `clenshaw data list`, a path to your own files, or a generated graph such
     /// as csbm:nodes=500
     graph: String,
-    /// Model to train; `clenshaw models` lists them
+    /// Model to tune, one of those listed by `clenshaw models`
     #[arg(short, long, value_name = "MODEL", default_value = "clenshaw-gcn", value_parser = MODEL_NAME, hide_possible_values = true)]
     model: String,
     /// Stop when the study has this many complete trials, including earlier ones; pruned and failed trials
@@ -47,8 +47,9 @@ pub struct Tune {
     /// How to split the nodes into training, validation and test sets; see below
     #[arg(long, value_name = "NAME")]
     split: Option<SplitKind>,
-    /// Preset for the settings that are not tuned: the published settings for this model and graph or,
-    /// where there are none, settings tuned by us or published for another model or graph
+    /// Preset for the settings that are not tuned. paper (if NAME is omitted): the published settings for
+    /// this model and graph or, where there are none, settings tuned by us or published for another model
+    /// or graph; luo2024: those of Luo et al. (2024) for gcn and sage
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "paper", value_parser = PRESET)]
     preset: Option<String>,
     /// Fix a hyper-parameter instead of tuning it; can be repeated
@@ -101,8 +102,8 @@ const PRUNER: ListedName = ListedName(|| vec!["median", "halving", "hyperband", 
 
 const DETAILS: &str = "\
 An existing study is resumed. To share a study between machines, run the same command with the same
-database on each. Test nodes are scored only with --evaluate. The best settings are written next
-to the journal or, for a database, to studies/NAME.best.toml.
+database on each. Test nodes are scored only with --evaluate. The best settings are written to
+NAME.best.toml beside the journal or, for a database, in the folder studies.
 
 Save the password of a database in ~/.pgpass (or the file in PGPASSFILE) as
 HOST:PORT:DATABASE:USER:PASSWORD, or set PGPASSWORD. A password in the URL is visible to other users

@@ -1,21 +1,22 @@
-//! `clenshaw verify`: train a finished run again and compare the results.
+//! `clenshaw verify`: train finished runs again and compare the results.
 
 use crate::options::{DataOption, JsonOption, QuietOption, ThreadsOption, whole};
 use crate::{RunSubcommand, interrupt, output, progress, run_folder};
 use clap::Parser;
 use clenshaw::experiment::{
-    ACCURACY_TOLERANCE, Comparison, MIN_AGREEMENT, RunOptions, RunVerifier, Verification, read_run,
+    ACCURACY_TOLERANCE, MIN_AGREEMENT, RunOptions, RunVerifier, Verification, VerificationMode,
+    read_run,
 };
 use clenshaw::report::Table;
 use clenshaw::{Error, Result, tensor};
 use std::path::{Path, PathBuf};
 
-/// Retrain a finished run and compare the results with the stored ones
+/// Retrain finished runs and compare the results with the stored ones
 #[derive(Parser)]
 #[command(name = "verify", after_help = AFTER_HELP)]
 pub struct Verify {
     /// Run folder, as written by `clenshaw train`, `compare` or `demo`: a path, a name in `runs` or a unique
-    /// prefix of one, or `latest`
+    /// prefix of one, or `latest` for the newest
     run: PathBuf,
     /// Verify only the run with this seed [default: all finished runs]
     #[arg(long, value_name = "SEED", value_parser = whole::<u64>, allow_negative_numbers = true)]
@@ -73,7 +74,7 @@ impl RunSubcommand for Verify {
 }
 
 impl Verify {
-    /// Uses portable instructions for a portable run, unless the user has chosen a path.
+    /// Selects portable instructions for a portable run, unless CLENSHAW_CPU is set.
     fn select_instructions(&self, folder: &Path) -> Result<()> {
         let recorded = read_run(folder, self.seed)?.record.instructions;
         match recorded == "portable" && std::env::var_os("CLENSHAW_CPU").is_none() {
@@ -92,10 +93,10 @@ fn page(verification: &Verification) -> String {
         table.add_row([&seed, check.what, &check.stored, &check.again, result]);
     }
     let how = match &verification.comparison {
-        Comparison::Exact => {
+        VerificationMode::Exact => {
             format!("compared bit for bit ({} instructions)", verification.instructions)
         }
-        Comparison::Approximate { reason } => format!(
+        VerificationMode::Approximate { reason } => format!(
             "compared approximately, because the run was {reason}; expected: test accuracy within {}, \
              same class for at least {}% of the nodes",
             ACCURACY_TOLERANCE,

@@ -16,7 +16,7 @@ use clenshaw::data::Store;
 use clenshaw::experiment::{Report, ReportedStudy};
 use clenshaw::{Error, Result};
 use clenshaw_tune::{Storage, StorageLocation};
-use http::Guard;
+use http::AccessCheck;
 use server::Server;
 use state::{SharedState, WatchState, WatchedStudy};
 use std::net::{Ipv4Addr, TcpListener};
@@ -30,9 +30,9 @@ use std::time::Duration;
 #[derive(Parser)]
 #[command(name = "watch", after_help = AFTER_HELP)]
 pub struct Watch {
-    /// What to watch: a folder that contains run folders, a run folder (a path, a name in `runs`, a unique
-    /// prefix of one, or `latest`), or a study of `clenshaw tune` or Optuna: a journal file, sqlite:///FILE
-    /// or postgresql://USER:PASSWORD@HOST:PORT/DATABASE
+    /// What to watch: a folder that contains run folders; a run folder (a path, a name in `runs` or a unique
+    /// prefix of one, or `latest` for the newest); or a study of `clenshaw tune` or Optuna: a journal file,
+    /// sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE
     #[arg(value_name = "DIR|STUDY", default_value = run_folder::RUNS)]
     target: PathBuf,
     /// Name of the study [default: the journal's file name without its extension, or the only study]
@@ -55,8 +55,8 @@ const AFTER_HELP: &str = "\
 Prints the address of a page that shows learning curves and the filter as they change, a list of
 all runs with their states, and the full report of every finished run; for a study, its trials as
 they arrive. The stop button stops the training program as Ctrl-C does; rerun the same command to
-resume. Start `clenshaw watch` in the same folder, before or after you start the training. Ctrl-C
-stops `clenshaw watch` and does not affect the training.
+resume. Start `clenshaw watch` in the folder in which you run the training, before or after you
+start the training. Ctrl-C stops `clenshaw watch` and does not affect the training.
 
 The page can be reached only from the machine on which `clenshaw watch` runs, at the printed
 address; the random part of the address acts as a password. To watch runs on another machine, choose
@@ -74,7 +74,7 @@ Examples:
 
 /// The time between two updates.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(500);
-/// A study is read in every second update.
+/// The number of updates per reading of a study.
 const UPDATES_PER_STUDY: usize = 2;
 
 /// What is followed.
@@ -103,9 +103,9 @@ impl RunSubcommand for Watch {
         let (jobs, job_queue) = mpsc::channel();
         let state = SharedState::new(WatchState::new(target.place(), jobs));
         target.update(&state, 0);
-        let guard = Guard { port, token: token::random_hex() };
-        let address = guard.address();
-        let server = Server::new(guard, Arc::clone(&state), self.read_only);
+        let access = AccessCheck { port, token: token::random_hex() };
+        let address = access.address();
+        let server = Server::new(access, Arc::clone(&state), self.read_only);
         // These threads end with the program.
         let details_state = Arc::clone(&state);
         std::thread::spawn(move || details::compute(&job_queue, &details_state, &store));
@@ -153,6 +153,7 @@ impl Watch {
         }
     }
 
+    /// Opens the port.
     fn listen(&self) -> Result<TcpListener> {
         let port = self.port.unwrap_or(0);
         let address = (Ipv4Addr::LOCALHOST, port);
@@ -161,6 +162,7 @@ impl Watch {
 }
 
 impl Target {
+    /// The path of the folder, or the name and the storage of the study.
     fn place(&self) -> String {
         match self {
             Self::Folders(path) | Self::Folder(path) => path.display().to_string(),
@@ -168,7 +170,8 @@ impl Target {
         }
     }
 
-    /// Reads what has changed and announces it to the pages.
+    /// Reads what has changed and announces it to the pages; a study only if `update`, the number of the update, is a
+    /// multiple of [`UPDATES_PER_STUDY`].
     fn update(&mut self, state: &SharedState, update: usize) {
         match self {
             Self::Study(study) if update.is_multiple_of(UPDATES_PER_STUDY) => study.update(state),
@@ -180,7 +183,7 @@ impl Target {
     }
 }
 
-/// Follows these folders and reads what has changed in them; prints which ones cannot be read.
+/// Follows these folders and reads what has changed in them; prints a warning for each one that cannot be read.
 fn update_folders(state: &SharedState, paths: Result<Vec<PathBuf>>) {
     let mut state = state.lock();
     let result = paths.and_then(|paths| {
@@ -193,7 +196,8 @@ fn update_folders(state: &SharedState, paths: Result<Vec<PathBuf>>) {
 }
 
 impl FollowedStudy {
-    /// Reads the trials, without holding the lock, because a database may be slow.
+    /// Reads the trials and stores the report. The state is not locked while they are read, because a database may
+    /// be slow.
     fn update(&mut self, state: &SharedState) {
         let Self { location, storage, name, report } = self;
         let study = ReportedStudy { storage: storage.as_ref(), location, name: Some(name) };

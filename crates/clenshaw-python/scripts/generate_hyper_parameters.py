@@ -22,10 +22,13 @@ from typing import Any
 
 
 class HyperParameters:
-    """Classifies the nodes of a graph; follows the conventions of scikit-learn.
+    """A classifier of the nodes of a graph that follows the conventions of scikit-learn.
 
-    ``fit`` learns from the labelled nodes, and ``predict`` returns the labels of all nodes, or those of
+    ``fit`` trains on the labelled nodes, and ``predict`` returns the labels of all nodes of the same or of
     another graph. Results depend on ``random_state``, but not on the number of threads.
+
+    A hyper-parameter belongs to the models that its default lists, or else to all models; those left at
+    ``None`` take the default of the model. If the meaning differs between models, slashes separate the meanings.
 
     Parameters
     ----------
@@ -34,14 +37,14 @@ class HyperParameters:
 '''
 
 OWN = """    validation_fraction : float, default 0.2
-        The share of the labelled nodes of each class that decide when training stops, if ``fit`` receives no
-        ``val_mask``. With 0, training runs for ``max_epochs``.
+        The share of the labelled nodes of each class that is used for early stopping if ``fit`` receives no
+        ``val_mask``. With 0, training runs for ``max_epochs`` epochs.
     random_state : int, numpy Generator or RandomState, optional
-        The seed of the validation nodes, initial weights and dropout; ``None`` is 0, so that results repeat.
+        The seed of the validation nodes, initial weights and dropout; ``None`` is 0, so results are reproducible.
     n_jobs : int, optional
-        The number of threads; ``None`` and -1 are all processors.
+        The number of threads; ``None`` and -1 use all processors.
     verbose : int, default 0
-        1 shows the progress of training, with tqdm if it is installed.
+        1 shows the progress of training; a progress bar needs the package tqdm.
 
     Attributes
     ----------
@@ -54,17 +57,18 @@ OWN = """    validation_fraction : float, default 0.2
     best_epoch_, n_iter_ : int
         The epoch whose weights were kept, and the number of epochs.
     validation_accuracy_ : float
-        The accuracy of that epoch on the validation nodes, which chose it: an optimistic estimate.
+        The accuracy of the best epoch on the validation nodes. The epoch was chosen on these nodes, so expect
+        less on new nodes.
     filter_ : LearnedFilter or None
         The learned filter of a spectral model.
     train_mask_, val_mask_ : ndarray of bool
         The nodes used for training and for early stopping.
     n_features_in_, feature_names_in_
-        The number of columns of ``X`` and, if it is a table, their names.
+        The number of columns of ``X`` and, if ``X`` is a table, their names.
     nodes_ : list or None
         The names of the nodes in order, if they have names.
     notes_ : list of str
-        What was changed in the graph: removed loops, merged edges.
+        Changes made to the graph, such as removed self-loops and merged edges.
 
     Examples
     --------

@@ -47,7 +47,7 @@ pub enum Error {
         /// The number of the trial.
         number: u64,
     },
-    /// The operating system reported an error.
+    /// An error that the operating system reported for a file or folder.
     #[error("{}: {source}", .path.display())]
     Io {
         /// The file or folder.

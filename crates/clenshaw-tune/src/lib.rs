@@ -52,8 +52,8 @@
 //!
 //! - [`Storage`]: [`JournalStorage`] for a file, `RdbStorage` for SQLite (feature `sqlite`) and PostgreSQL
 //!   (feature `postgres`). [`StorageLocation`] opens any of them by path or URL.
-//! - [`Sampler`]: random, grid and TPE. Sampled values depend only on the study's seed, the trial number, the search
-//!   space and, except for random sampling, the other trials.
+//! - [`Sampler`]: random, grid and TPE. Sampled values depend only on the study's seed and direction, the trial
+//!   number, the search space and, except for random sampling, the other trials.
 //! - [`Pruner`]: median, successive halving and Hyperband.
 //! - [`param_importances`][]: PED-ANOVA.
 //! - [`dashboard`]: notes and plots for optuna-dashboard.
@@ -62,7 +62,7 @@
 //! decisions if `min_resource` and `max_resource` are set. Sampled values differ, because the random number
 //! generators differ.
 //!
-//! Not supported: multiple objectives, constraints, MySQL, TLS connections and Optuna's gRPC proxy.
+//! Not supported: multiple objectives, constraints, MySQL and Optuna's gRPC proxy.
 
 mod distribution;
 mod error;

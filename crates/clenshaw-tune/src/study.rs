@@ -22,11 +22,11 @@ pub struct Study<'a> {
 }
 
 impl<'a> Study<'a> {
-    /// Opens a study and creates it if it does not exist. Its sampler is TPE with seed 0; it has no
-    /// pruner.
+    /// Opens the study of this name, or creates it if it does not exist. The sampler is TPE with seed 0, and no
+    /// trial is pruned.
     ///
     /// # Errors
-    /// If the study exists with another direction or with multiple objectives.
+    /// If the study exists with another direction or with multiple objectives, or the storage fails.
     pub fn open(storage: &'a dyn Storage, name: &str, direction: Direction) -> Result<Self> {
         let id = storage.open_study(name, direction)?;
         let (sampler, pruner) = (Sampler::Tpe(Tpe::default()), Pruner::Never);
@@ -116,7 +116,7 @@ impl<'a> Study<'a> {
     }
 
     /// Stores an intermediate value, unless it is NaN or infinite, and returns whether the caller should
-    /// prune the trial.
+    /// prune the trial. Fails if the trial is finished, or the storage fails.
     pub fn report(&self, trial: &Trial, step: u64, value: f64) -> Result<bool> {
         self.storage.report(trial.id, step, value)?;
         if self.pruner == Pruner::Never {
@@ -141,7 +141,7 @@ impl<'a> Study<'a> {
         self.storage.finish(trial.id, outcome)
     }
 
-    /// Returns all trials, ordered by number.
+    /// Returns all trials, ordered by number. Fails if the storage does.
     pub fn trials(&self) -> Result<Vec<Trial>> {
         self.storage.trials(self.id)
     }

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_respect_offsets() {
+    fn seconds_take_offsets_into_account() {
         let seconds = |start: &str, end: &str| {
             let mut trial = Trial::new(0, 0, TrialState::Complete);
             trial.datetime_start = Some(start.into());

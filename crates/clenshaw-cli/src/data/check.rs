@@ -57,6 +57,7 @@ impl Check {
     }
 }
 
+/// The text of `data check`.
 fn page(report: &CheckReport) -> String {
     let d = &report.description;
     let files = report.files.as_ref().map(|files| {

@@ -73,6 +73,7 @@ impl Get {
         error.map_or(Ok(()), Err)
     }
 
+    /// The files of the graphs to download, with their checksums.
     fn manifests(&self) -> Result<Vec<&'static Manifest>> {
         if self.all {
             let published = DATASETS.iter().filter_map(|info| info.files());
@@ -83,6 +84,7 @@ impl Get {
     }
 }
 
+/// The files of a graph and their checksums; fails if the graph is generated.
 fn manifest_of(info: &DatasetInfo) -> Result<&'static Manifest> {
     let files = info.files().ok_or_else(|| Error::Data {
         place: info.name.into(),
@@ -117,6 +119,7 @@ fn fetch_all(
     (reports, failed)
 }
 
+/// Shows a download event: on the bar or, without a terminal, as a line.
 fn show(progress: &Progress, bar: &ProgressBar, event: &FetchEvent<'_>) {
     match event {
         FetchEvent::Requested { file, source } => {
@@ -140,6 +143,7 @@ fn show(progress: &Progress, bar: &ProgressBar, event: &FetchEvent<'_>) {
     }
 }
 
+/// The text of `data get`: one row per file, warnings and the data folder.
 fn page(reports: &[FetchReport], into: &Path) -> String {
     let mut table = Table::new(["file", "bytes", "state", "checksum"]);
     for file in reports.iter().flat_map(|report| &report.files) {

@@ -96,6 +96,7 @@ impl Import {
     }
 }
 
+/// The error for a file that exists when `--force` is not given.
 fn already_exists(file: &Path) -> Error {
     Error::Data {
         place: file.display().to_string(),
@@ -122,6 +123,7 @@ fn destination(store: &Store, out: &str) -> Result<(String, PathBuf)> {
     Ok((out.into(), data_home(store)?.join(file)))
 }
 
+/// The text of `data import`.
 fn page(report: &ImportReport) -> String {
     let fields = output::fields([
         ("file", report.file.display().to_string()),

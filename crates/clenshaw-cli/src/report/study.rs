@@ -61,6 +61,7 @@ fn check_file(location: &StorageLocation) -> Result<()> {
     Ok(())
 }
 
+/// Whether a file starts with these bytes.
 fn starts_with(file: &Path, header: &[u8]) -> Result<bool> {
     use std::io::Read;
     let mut start = vec![];

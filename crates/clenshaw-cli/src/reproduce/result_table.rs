@@ -55,6 +55,7 @@ impl Reproduce {
         errors.into_iter().next().map_or(Ok(()), Err)
     }
 
+    /// Trains the jobs, resuming earlier ones; returns one result per job.
     fn train(&self, name: &'static str, jobs: &[TrainingJob]) -> Vec<Result<Summary>> {
         let progress = self.quiet.progress();
         let options = RunOptions {

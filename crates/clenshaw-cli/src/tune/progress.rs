@@ -7,7 +7,7 @@ use clenshaw::experiment::{TuneEvent, TuneRequest, ranked_trials};
 use clenshaw_tune::{Trial, TrialState};
 use indicatif::ProgressBar;
 
-/// Number of best trials to show.
+/// Maximum number of best trials to show.
 pub const BEST_TRIALS: usize = 5;
 
 /// Shows a running study.
@@ -61,6 +61,7 @@ impl<'a> StudyProgress<'a> {
         self.rows.iter().chain([&self.bar]).for_each(ProgressBar::finish_and_clear);
     }
 
+    /// Shows the number of complete trials and the best of them.
     fn show(&self, trials: &[Trial]) {
         self.bar.set_position(n_complete(trials) as u64);
         for (row, trial) in self.rows.iter().zip(ranked_trials(trials)) {

@@ -116,6 +116,7 @@ impl StudyReport<'_> {
         table
     }
 
+    /// The table of importances.
     fn importances(&self) -> Table {
         let mut table = Table::new(["hyper-parameter", "importance"]);
         for (name, importance) in &self.result.importances {
@@ -156,16 +157,17 @@ impl StudyReport<'_> {
     }
 }
 
-/// Returns why the study ended before all trials were complete; empty if it did not.
+/// Returns why the study ended before the requested number of trials was complete; empty if it did not.
 fn end_note(end: StudyEnd) -> &'static str {
     match end {
         StudyEnd::TrialsCompleted => "",
-        StudyEnd::SpaceExhausted => "; every combination of the search space was tried",
+        StudyEnd::SpaceExhausted => "; the search space is exhausted",
         StudyEnd::TimedOut => "; timeout reached, rerun the same command to resume",
         StudyEnd::Interrupted => "; interrupted, rerun the same command to resume",
     }
 }
 
+/// A trial as JSON.
 fn trial_json(trial: &Trial) -> Json {
     let params = trial.external_params().into_iter();
     let params = params.map(|(name, choice)| (name.to_owned(), choice.to_json()));

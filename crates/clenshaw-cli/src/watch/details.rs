@@ -21,31 +21,32 @@ impl GraphKey {
 
 /// A value that another thread computes.
 #[derive(Clone)]
-pub enum Loaded<T> {
+pub enum LoadState<T> {
     Pending,
     Ready(T),
     /// It cannot be computed, for this reason.
     Failed(Arc<str>),
 }
 
-impl<T> Loaded<T> {
+impl<T> LoadState<T> {
     fn from_result(result: clenshaw::Result<T>) -> Self {
         result.map_or_else(|error| Self::Failed(error.to_string().into()), Self::Ready)
     }
 }
 
-/// A value to compute.
+/// A value to compute: a graph with its spectral density, or the report of a finished run.
 pub enum DetailJob {
     Graph { key: GraphKey, request: Box<Request> },
     Report { id: usize, path: PathBuf, seed: u64 },
 }
 
-/// Runs jobs until the program ends. Uses only the calling thread, to leave the other cores to training.
+/// Runs jobs until the program ends, one at a time, to leave the other cores to training.
 pub fn compute(jobs: &Receiver<DetailJob>, state: &SharedState, store: &Store) {
     for job in jobs {
         match job {
             DetailJob::Graph { key, request } => {
-                let graph = Loaded::from_result(FollowedGraph::load(&request, store).map(Arc::new));
+                let graph =
+                    LoadState::from_result(FollowedGraph::load(&request, store).map(Arc::new));
                 state.lock().graphs.insert(key, graph);
             }
             DetailJob::Report { id, path, seed } => {
@@ -53,7 +54,7 @@ pub fn compute(jobs: &Receiver<DetailJob>, state: &SharedState, store: &Store) {
                 let report = Report::new(&[run], store, 1).map(|report| {
                     serde_json::to_string(&report).expect("a report is plain data").into()
                 });
-                state.lock().store_report(id, Loaded::from_result(report));
+                state.lock().store_report(id, LoadState::from_result(report));
             }
         }
         state.announce();

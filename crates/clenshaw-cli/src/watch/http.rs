@@ -2,12 +2,12 @@
 //!
 //! Only what the page needs is accepted: GET and POST without a body. The server is reachable by every
 //! program and every web page on this machine, so a request must contain the secret token of the address;
-//! `Host` must be this server, so that no other site can pose as it (DNS rebinding); and a request whose
+//! `Host` must be this server, which prevents DNS rebinding; and a request whose
 //! `Origin` header names another origin is refused.
 
 use std::fmt::Write;
 
-/// The maximum size of a request with all its headers.
+/// The maximum size of a request with all its headers, in bytes.
 pub const MAX_REQUEST: usize = 8192;
 
 /// A status line.
@@ -23,7 +23,7 @@ pub const CONFLICT: Status = Status(409, "Conflict");
 pub const TOO_LARGE: Status = Status(431, "Request Header Fields Too Large");
 pub const BUSY: Status = Status(503, "Service Unavailable");
 
-/// What a valid request asks for.
+/// What a valid request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     /// The page.
@@ -40,8 +40,8 @@ pub enum Route {
     },
 }
 
-/// The address of the server and the secret part of it.
-pub struct Guard {
+/// The port of the server and the secret token of its address, against which requests are checked.
+pub struct AccessCheck {
     pub port: u16,
     pub token: String,
 }
@@ -53,10 +53,10 @@ struct Request<'a> {
     host: Option<&'a str>,
     origin: Option<&'a str>,
     /// Whether the request has a body, or a header that this server does not support: `Upgrade` or `Expect`.
-    has_body: bool,
+    is_unsupported: bool,
 }
 
-impl Guard {
+impl AccessCheck {
     /// The address of the page.
     pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}/{}/", self.port, self.token)
@@ -80,7 +80,7 @@ impl Guard {
         if !equals_in_constant_time(token.as_bytes(), self.token.as_bytes()) || path == token {
             return Err(NOT_FOUND);
         }
-        if request.has_body {
+        if request.is_unsupported {
             return Err(BAD_REQUEST);
         }
         route(request.method, rest)
@@ -116,7 +116,7 @@ fn parse(bytes: &[u8]) -> Option<Request<'_>> {
     if words.next().is_some() || !matches!(version, "HTTP/1.1" | "HTTP/1.0") {
         return None;
     }
-    let mut request = Request { method, target, host: None, origin: None, has_body: false };
+    let mut request = Request { method, target, host: None, origin: None, is_unsupported: false };
     for line in lines {
         let (name, value) = line.split_once(':')?;
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
@@ -128,11 +128,11 @@ fn parse(bytes: &[u8]) -> Option<Request<'_>> {
             "host" => &mut request.host,
             "origin" => &mut request.origin,
             "content-length" => {
-                request.has_body |= value != "0";
+                request.is_unsupported |= value != "0";
                 continue;
             }
             "transfer-encoding" | "upgrade" | "expect" => {
-                request.has_body = true;
+                request.is_unsupported = true;
                 continue;
             }
             _ => continue,
@@ -144,7 +144,7 @@ fn parse(bytes: &[u8]) -> Option<Request<'_>> {
     Some(request)
 }
 
-/// Compares without revealing, by the time it takes, how many bytes agree. The length is not a secret.
+/// Compares bytes in a time that does not depend on how many of them agree. The length is not a secret.
 fn equals_in_constant_time(given: &[u8], secret: &[u8]) -> bool {
     let pairs = given.iter().zip(secret);
     let difference = pairs.fold(0, |difference, (a, b)| std::hint::black_box(difference | (a ^ b)));
@@ -187,8 +187,8 @@ mod tests {
     const TOKEN: &str = "0123456789abcdef";
 
     fn check(request: &str) -> Result<Route, Status> {
-        let guard = Guard { port: 8000, token: TOKEN.into() };
-        guard.check(request.replace('\n', "\r\n").as_bytes())
+        let access = AccessCheck { port: 8000, token: TOKEN.into() };
+        access.check(request.replace('\n', "\r\n").as_bytes())
     }
 
     fn get(target: &str) -> Result<Route, Status> {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_found() {
+    fn other_paths_are_not_found() {
         let paths = [
             "/",
             "",

@@ -3,7 +3,7 @@
 //! No file is served: every response is made from the state in memory, and paths of requests are only
 //! compared with fixed words.
 
-use super::http::{self, Guard, Route, Status};
+use super::http::{self, AccessCheck, Route, Status};
 use super::state::{SharedState, StopTarget};
 use super::stream::Subscription;
 use clenshaw::report::live_page;
@@ -24,16 +24,16 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// Everything that connections share.
 pub struct Server {
-    guard: Guard,
+    access: AccessCheck,
     state: Arc<SharedState>,
     read_only: bool,
     connections: AtomicUsize,
 }
 
-/// One connection, counted while it exists.
-struct Counted<'a>(&'a AtomicUsize);
+/// A connection, which is subtracted from the count when it is dropped.
+struct CountedConnection<'a>(&'a AtomicUsize);
 
-impl Drop for Counted<'_> {
+impl Drop for CountedConnection<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -41,8 +41,8 @@ impl Drop for Counted<'_> {
 
 impl Server {
     /// With `read_only`, requests to stop are refused.
-    pub fn new(guard: Guard, state: Arc<SharedState>, read_only: bool) -> Arc<Self> {
-        Arc::new(Self { guard, state, read_only, connections: AtomicUsize::new(0) })
+    pub fn new(access: AccessCheck, state: Arc<SharedState>, read_only: bool) -> Arc<Self> {
+        Arc::new(Self { access, state, read_only, connections: AtomicUsize::new(0) })
     }
 
     /// Accepts connections until the program ends.
@@ -56,7 +56,7 @@ impl Server {
             let server = Arc::clone(self);
             let is_full = self.connections.fetch_add(1, Ordering::AcqRel) >= MAX_CONNECTIONS;
             let spawned = std::thread::Builder::new().name("connection".into()).spawn(move || {
-                let _counted = Counted(&server.connections);
+                let _counted = CountedConnection(&server.connections);
                 // The client may close the connection at any time.
                 let _ = server.answer(stream, is_full);
             });
@@ -66,13 +66,14 @@ impl Server {
         }
     }
 
+    /// Reads one request and responds to it.
     fn answer(&self, mut stream: TcpStream, is_full: bool) -> std::io::Result<()> {
         stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
         if is_full {
             return refuse(&mut stream, http::BUSY);
         }
         let route = match read_request(&mut stream)? {
-            Some(request) => self.guard.check(&request),
+            Some(request) => self.access.check(&request),
             None => Err(http::TOO_LARGE),
         };
         match route {
@@ -90,6 +91,7 @@ impl Server {
         }
     }
 
+    /// Requests the process that trains a run, or the workers of the study, to stop, and responds with the result.
     fn stop(&self, stream: &mut TcpStream, run: usize) -> std::io::Result<()> {
         let target = self.state.lock().stop_target(run);
         match target.and_then(StopTarget::request) {
@@ -155,11 +157,12 @@ fn is_closed(stream: &TcpStream) -> std::io::Result<bool> {
     Ok(matches!(received, Ok(0)))
 }
 
-/// Refuses a request without saying why; the status is all that a stranger may know.
+/// Refuses a request; the response contains nothing except the status.
 fn refuse(stream: &mut TcpStream, status: Status) -> std::io::Result<()> {
     respond(stream, status, status.1)
 }
 
+/// Responds with plain text.
 fn respond(stream: &mut TcpStream, status: Status, text: &str) -> std::io::Result<()> {
     let head = http::head(status, "text/plain; charset=utf-8", Some(text.len()), "");
     send(stream, &head, text.as_bytes())

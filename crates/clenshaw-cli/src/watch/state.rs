@@ -1,6 +1,6 @@
 //! The state of the followed runs or study, shared by the thread that updates it and the connections.
 
-use super::details::{DetailJob, GraphKey, Loaded};
+use super::details::{DetailJob, GraphKey, LoadState};
 use crate::run_folder;
 use clenshaw::experiment::{
     self, FollowedFolder, FollowedGraph, FollowedRun, RunState, request_study_stop,
@@ -16,11 +16,11 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
-/// The ids of the runs of a folder are this number apart from those of the next; more than a folder can have.
+/// The id of run `i` of folder number `n` is `n` times this number plus `i`; no folder has as many runs.
 const IDS_PER_FOLDER: usize = 1_000_000;
-/// The newest folders are shown.
+/// The maximum number of folders that are shown: the newest ones.
 pub const MAX_FOLDERS: usize = 100;
-/// The number of reports that are kept in memory.
+/// The maximum number of reports that are kept in memory.
 const MAX_REPORTS: usize = 3;
 
 /// The state, and a signal that it has changed.
@@ -54,13 +54,16 @@ impl SharedState {
 #[derive(Serialize)]
 pub struct RunItem {
     pub id: usize,
+    /// The name of the run folder.
     folder: String,
     graph: String,
     model: &'static str,
     seed: u64,
     pub state: RunState,
+    /// The number of epochs so far.
     epoch: usize,
     max_epochs: usize,
+    /// That of the best epoch so far; `None` if it is unknown.
     val_accuracy: Option<f64>,
     /// The test accuracy of a finished run; `None` before it has finished or without test nodes.
     accuracy: Option<f64>,
@@ -86,15 +89,16 @@ pub struct WatchState {
     pub problem: Option<String>,
     /// The number of run folders, also of those that are not shown.
     pub n_folders: usize,
-    /// Newest first, each with its number.
+    /// The followed folders, newest first, each with its number.
     folders: Vec<(usize, FollowedFolder)>,
+    /// The number of the folder that was followed last.
     last_number: usize,
     /// Folders that cannot be read, and why.
     unreadable: BTreeMap<PathBuf, String>,
     pub study: Option<WatchedStudy>,
-    pub graphs: HashMap<GraphKey, Loaded<Arc<FollowedGraph>>>,
-    /// By the id of the run, with the start of the process that trained it; the oldest first.
-    reports: Vec<(usize, Option<SystemTime>, Loaded<Arc<str>>)>,
+    pub graphs: HashMap<GraphKey, LoadState<Arc<FollowedGraph>>>,
+    /// Reports, the oldest first, each with the id of the run and the start of the process that trained it.
+    reports: Vec<(usize, Option<SystemTime>, LoadState<Arc<str>>)>,
     jobs: Sender<DetailJob>,
 }
 
@@ -114,8 +118,8 @@ impl WatchState {
         }
     }
 
-    /// Follows these folders, the newest ones if there are many, and no others. Returns why folders could
-    /// not be read, each problem only once.
+    /// Follows these folders and no others; if there are more than [`MAX_FOLDERS`], only the newest ones. Returns why
+    /// folders could not be read, without the problems that were returned before.
     pub fn follow(&mut self, mut paths: Vec<PathBuf>) -> Vec<String> {
         self.n_folders = paths.len();
         paths.sort_by_cached_key(|path| Reverse(started(path)));
@@ -162,33 +166,37 @@ impl WatchState {
         self.folders.iter().flat_map(items).collect()
     }
 
-    /// The run that is shown first: one that is training or, if there is none, the first of the newest folder.
+    /// The id of the run that is shown first: one that is training or, if there is none, the first of the newest
+    /// folder. `None` if there are no runs.
     pub fn default_run(&self) -> Option<usize> {
         let items = self.items();
         let running = items.iter().find(|item| item.state == RunState::Running);
         running.or(items.first()).map(|item| item.id)
     }
 
+    /// The run with this id and its folder; `None` if there is no such run.
     pub fn find(&self, id: usize) -> Option<(&FollowedFolder, &FollowedRun)> {
         let (_, folder) = self.folders.iter().find(|(number, _)| *number == id / IDS_PER_FOLDER)?;
         Some((folder, folder.runs().get(id % IDS_PER_FOLDER)?))
     }
 
-    /// The graph of a run; `None` if there is no such run. The first call requests it.
-    pub fn graph(&mut self, id: usize) -> Option<Loaded<Arc<FollowedGraph>>> {
+    /// The graph of a run; `None` if there is no such run. The first call starts loading it and returns
+    /// [`LoadState::Pending`].
+    pub fn graph(&mut self, id: usize) -> Option<LoadState<Arc<FollowedGraph>>> {
         let request = self.find(id)?.0.request().clone();
         let key = GraphKey::new(&request);
         if let Some(graph) = self.graphs.get(&key) {
             return Some(graph.clone());
         }
-        self.graphs.insert(key.clone(), Loaded::Pending);
+        self.graphs.insert(key.clone(), LoadState::Pending);
         // The thread that loads ends only with the program.
         let _ = self.jobs.send(DetailJob::Graph { key, request: Box::new(request) });
-        Some(Loaded::Pending)
+        Some(LoadState::Pending)
     }
 
-    /// The report of a finished run; `None` if there is no such run. The first call requests it.
-    pub fn report(&mut self, id: usize) -> Option<Loaded<Arc<str>>> {
+    /// The report of a finished run; `None` if there is no such run. The first call starts computing it and returns
+    /// [`LoadState::Pending`].
+    pub fn report(&mut self, id: usize) -> Option<LoadState<Arc<str>>> {
         let (folder, run) = self.find(id)?;
         let (started, path, seed) = (folder.started(), folder.path().to_owned(), run.seed);
         let found = self.reports.iter().find(|(other, time, _)| (*other, *time) == (id, started));
@@ -199,13 +207,13 @@ impl WatchState {
         if self.reports.len() == MAX_REPORTS {
             self.reports.remove(0);
         }
-        self.reports.push((id, started, Loaded::Pending));
+        self.reports.push((id, started, LoadState::Pending));
         let _ = self.jobs.send(DetailJob::Report { id, path, seed });
-        Some(Loaded::Pending)
+        Some(LoadState::Pending)
     }
 
-    /// Stores a report that was requested, unless it is not wanted any more.
-    pub fn store_report(&mut self, id: usize, report: Loaded<Arc<str>>) {
+    /// Stores a computed report, unless it has been dropped from the list of reports in the meantime.
+    pub fn store_report(&mut self, id: usize, report: LoadState<Arc<str>>) {
         if let Some(entry) = self.reports.iter_mut().find(|(other, ..)| *other == id) {
             entry.2 = report;
         }
@@ -219,7 +227,7 @@ impl WatchState {
         let found = self.find(id).map(|(folder, _)| StopTarget::Folder(folder.path().to_owned()));
         found.ok_or_else(|| Error::Data {
             place: self.place.clone(),
-            problem: "this run does not exist any more".into(),
+            problem: "this run no longer exists".into(),
         })
     }
 }
@@ -233,7 +241,8 @@ pub enum StopTarget {
 }
 
 impl StopTarget {
-    /// Requests the process or the workers to stop.
+    /// Requests the process or the workers to stop. Fails if there is no such process or study, or the request cannot
+    /// be written.
     pub fn request(self) -> Result<()> {
         match self {
             Self::Folder(path) => experiment::request_stop(&path),
@@ -247,6 +256,7 @@ fn started(folder: &Path) -> Option<SystemTime> {
     std::fs::metadata(folder.join("data.json")).and_then(|file| file.modified()).ok()
 }
 
+/// The entry of a run in the list.
 fn item(id: usize, folder: &FollowedFolder, run: &FollowedRun) -> RunItem {
     let (request, progress, record) = (folder.request(), run.progress(), run.record.as_ref());
     let best = progress.best_epoch.and_then(|epoch| progress.epochs.get(epoch - 1));

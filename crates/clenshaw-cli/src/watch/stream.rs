@@ -9,7 +9,7 @@
 //! study     the study without its trials, and the trials that have changed
 //! ```
 
-use super::details::Loaded;
+use super::details::LoadState;
 use super::state::{MAX_FOLDERS, WatchState};
 use clenshaw::experiment::{ProgressReport, ProgressUpdate, RunState};
 use serde_json::{Value, json};
@@ -23,12 +23,14 @@ type Event = (&'static str, Arc<str>);
 /// What a page has received.
 pub struct Subscription {
     read_only: bool,
+    /// The id of the run that the page shows.
     selected: Option<usize>,
+    /// The data of the last event `state`.
     state: String,
     /// The entries of the list, as JSON.
     items: BTreeMap<usize, String>,
     run: Option<SentRun>,
-    /// Whether the report of the run has been sent, or that it cannot be made.
+    /// Whether the report of the run, or the reason why it cannot be made, has been sent.
     has_report: bool,
     study: Option<Arc<Value>>,
 }
@@ -54,7 +56,7 @@ struct RunVersion {
 }
 
 impl Subscription {
-    /// A page that shows this run, or the one that is chosen for it.
+    /// The subscription of a page that shows this run or, without one, the [`WatchState::default_run`].
     pub fn new(selected: Option<usize>, read_only: bool) -> Self {
         Self {
             read_only,
@@ -67,7 +69,7 @@ impl Subscription {
         }
     }
 
-    /// The events that bring the page up to date.
+    /// The events that bring the page up to date, which count as sent.
     pub fn events(&mut self, state: &mut WatchState) -> Vec<Event> {
         let mut events = vec![];
         events.extend(self.state_event(state));
@@ -82,6 +84,7 @@ impl Subscription {
         events
     }
 
+    /// The event `state`; `None` if nothing has changed.
     fn state_event(&mut self, state: &WatchState) -> Option<Event> {
         let data = json!({
             "program": concat!("clenshaw ", env!("CARGO_PKG_VERSION")),
@@ -99,6 +102,7 @@ impl Subscription {
         })
     }
 
+    /// The event `items`; `None` if no entry of the list has changed.
     fn items_event(&mut self, state: &WatchState) -> Option<Event> {
         let items = state.items().into_iter();
         let items: BTreeMap<usize, String> = items
@@ -118,13 +122,14 @@ impl Subscription {
         event
     }
 
+    /// The event `run` or `epochs`; `None` if there is no run or nothing has changed.
     fn run_event(&mut self, state: &mut WatchState) -> Option<Event> {
         let id = self.selected.or_else(|| state.default_run())?;
         self.selected = Some(id);
         let (graph, problem) = match state.graph(id)? {
-            Loaded::Pending => (None, None),
-            Loaded::Ready(graph) => (Some(graph), None),
-            Loaded::Failed(problem) => (None, Some(problem)),
+            LoadState::Pending => (None, None),
+            LoadState::Ready(graph) => (Some(graph), None),
+            LoadState::Failed(problem) => (None, Some(problem)),
         };
         let (folder, run) = state.find(id)?;
         let progress = run.progress();
@@ -168,14 +173,15 @@ impl Subscription {
             return None;
         }
         let data = match state.report(id)? {
-            Loaded::Pending => return None,
-            Loaded::Ready(report) => format!("{{\"id\":{id},\"report\":{report}}}"),
-            Loaded::Failed(problem) => json!({ "id": id, "problem": *problem }).to_string(),
+            LoadState::Pending => return None,
+            LoadState::Ready(report) => format!("{{\"id\":{id},\"report\":{report}}}"),
+            LoadState::Failed(problem) => json!({ "id": id, "problem": *problem }).to_string(),
         };
         self.has_report = true;
         Some(("report", data.into()))
     }
 
+    /// The event `study`; `None` if nothing has changed.
     fn study_event(&mut self, report: &Arc<Value>) -> Option<Event> {
         let before = self.study.replace(Arc::clone(report));
         if before.as_ref().is_some_and(|before| Arc::ptr_eq(before, report) || before == report) {

@@ -1,4 +1,4 @@
-"""Node classification on graphs, for neighbours that agree and neighbours that do not.
+"""Node classification on graphs, whether neighbours mostly share a class or mostly do not.
 
 >>> import clenshaw
 >>> data = clenshaw.make_csbm(n_nodes=300, random_state=0)
@@ -8,8 +8,8 @@
 >>> model.predict_proba().shape
 (300, 3)
 
-The package needs NumPy only. Graphs of SciPy, NetworkX, igraph, PyTorch Geometric, DGL, pandas, polars
-and Arrow are accepted without importing any of these libraries.
+The package requires only NumPy. It reads graphs from SciPy, NetworkX, igraph, PyTorch Geometric and DGL, and
+edge tables from pandas, polars and Arrow, without importing any of these libraries.
 """
 
 from __future__ import annotations

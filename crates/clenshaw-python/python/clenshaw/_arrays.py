@@ -1,4 +1,4 @@
-"""Arrays from what other libraries use, without importing these libraries."""
+"""Conversion of arrays, tensors and tables of other libraries, without importing these libraries."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_sparse(values: Any) -> bool:
 
 
 def is_table(values: Any) -> bool:
-    """Return whether an object is a table with named columns: of pandas, polars or Arrow."""
+    """Return whether an object is a pandas, polars or Arrow table with named columns."""
     kind = type(values)
     if isinstance(values, np.ndarray) or is_sparse(values):
         return False

@@ -10,7 +10,7 @@ from clenshaw._arrays import indices, to_mask, to_numpy, to_real
 
 
 def is_series(values: Any) -> bool:
-    """Return whether an object is a pandas Series or of a library with the same interface."""
+    """Return whether an object is a Series of pandas or of a library with the same interface."""
     has_index = hasattr(values, "index") and hasattr(values, "items") and hasattr(values, "iloc")
     return has_index and getattr(values, "ndim", None) == 1
 

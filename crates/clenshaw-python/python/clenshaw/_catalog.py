@@ -20,11 +20,11 @@ class ModelInfo:
     Attributes
     ----------
     name, title, paper, family, equation
-        What it is called, where it was published, and what it computes.
+        Its name, its name in tables, its publication, its kind, and its forward equations.
     inductive
         Whether a fitted model can be applied to another graph.
     presets
-        The graphs for which there are published or tuned settings.
+        The graphs for which the model has published or tuned settings.
     hyper
         One dict per hyper-parameter: name, type, default, range or choices, meaning.
     """
@@ -68,7 +68,7 @@ class Homophily:
     edge : float
         The share of edges that join nodes of the same class.
     node : float
-        The mean over nodes of the share of their neighbours in their own class.
+        The share of a node's neighbours that are in its own class, averaged over nodes.
     """
 
     edge: float
@@ -79,7 +79,9 @@ class Homophily:
 
 
 def homophily(graph: Any, y: Any = None, *, label: str | None = None) -> Homophily:
-    """Return the homophily of a labelled graph; unlabelled nodes are ignored, NaN without labelled edges.
+    """Return the homophily of a labelled graph; NaN if no edge joins labelled nodes.
+
+    Unlabelled nodes are ignored.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ def homophily(graph: Any, y: Any = None, *, label: str | None = None) -> Homophi
     y
         The labels; by default those that come with the graph.
     label
-        The node attribute with the labels, for graph objects.
+        The node attribute with the labels, for NetworkX, igraph and DGL graphs.
 
     Examples
     --------
@@ -130,7 +132,7 @@ class Spectrum:
 
 
 def spectrum(graph: Any, *, bins: int = 100, normalisation: str = "looped") -> Spectrum:
-    """Return the spectral density of the normalised adjacency.
+    """Return the distribution of the eigenvalues of the normalised adjacency matrix.
 
     Parameters
     ----------
@@ -189,14 +191,14 @@ def make_csbm(
     Parameters
     ----------
     n_nodes, n_classes, n_features
-        The sizes; classes are of equal size.
+        The numbers of nodes, classes and features; classes have the same size or differ by one node.
     degree
         The average number of neighbours.
     homophily
-        The share of edges within a class.
+        The expected share of edges that join nodes of the same class.
     signal
-        The length of the class means of the features, whose noise has variance 1; the means are drawn
-        from a normal distribution, so it is their root mean square.
+        The root mean square length of the class means of the features; the noise of every feature has
+        variance 1.
     random_state
         The seed; ``None`` is 0.
     """

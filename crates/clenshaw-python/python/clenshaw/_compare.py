@@ -40,8 +40,9 @@ class Comparison:
     def rows(self) -> list[dict[str, Any]]:
         """Return one dict per model, best first: mean, standard deviation and 95% interval of the mean.
 
-        The interval is the percentile bootstrap of ``clenshaw compare`` and of most papers on these models. With
-        fewer than about ten runs it is too narrow; for a single run, it and the standard deviation are NaN.
+        The interval is a percentile bootstrap interval, as in ``clenshaw compare`` and in most papers on these
+        models. With fewer than about ten runs it is too narrow; for a single run, both the interval and the
+        standard deviation are NaN.
         """
         rows = []
         for name, scores in self.scores.items():
@@ -136,19 +137,20 @@ def compare(
     data
         A data set, the name or path of one, or a graph in any form that ``NodeClassifier.fit`` accepts.
     models
-        Names of models, which are trained with their defaults, or estimators with their parameters; a dict
-        gives them names of your choice. A single name or estimator is a list of one.
+        Names of models, which are trained with their defaults, or estimators, which are trained with their
+        parameters. The keys of a dict are the names in the result. A single name or estimator is also accepted.
     X, y, label
         Features and labels of a graph, as in ``NodeClassifier.fit``.
     n_runs
-        The number of runs; run ``i`` uses split and seed ``i``.
+        The number of runs per model. Run ``i``, counted from 0, uses the seed ``random_state + i`` for a random
+        split, the initial weights and dropout.
     split
         ``stratified``, ``balanced``, ``ratio:a/b/c`` or the name of a published split. By default the
         published split of the data set, if it has exactly one, or else ``stratified``.
     random_state
-        The first seed; ``None`` is 0.
+        The seed of the first run; ``None`` is 0.
     n_jobs
-        The number of runs at the same time; ``None`` and -1 are all processors.
+        The number of runs to train in parallel; ``None`` and -1 use all processors.
     """
     graph = labelled_graph(data, X, y, label)
     split = graph.split_name(split)
@@ -206,7 +208,7 @@ def run_once(
     evaluate: bool = True,
     stopped: Event | None = None,
 ) -> RunScores:
-    """Train once with one thread; test labels are read only if ``evaluate``."""
+    """Train once on one thread; the test accuracy is NaN unless ``evaluate`` is set and there are test nodes."""
     train, val, test = graph.dataset.split(split, seed)
     callback = None if stopped is None else lambda *_: stopped.is_set()
     result = _clenshaw.fit(

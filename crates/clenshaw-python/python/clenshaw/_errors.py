@@ -8,7 +8,7 @@ from typing import Any
 
 
 class NotFittedError(ValueError, AttributeError):
-    """Raised when an estimator is used before it was fitted.
+    """Raised when an estimator is used before it has been fitted.
 
     If scikit-learn is imported, the exception raised is also an instance of its ``NotFittedError``.
     """

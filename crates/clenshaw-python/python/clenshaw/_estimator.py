@@ -38,7 +38,7 @@ from clenshaw._progress import Progress
 from clenshaw._report import ReportPage
 from clenshaw.datasets import Dataset
 
-#: More threads than this are not started.
+#: The maximum number of threads.
 MAX_THREADS = 256
 
 EpochCallback = Callable[[int, float, float, float], Any]
@@ -65,40 +65,40 @@ class NodeClassifier(HyperParameters):
     ) -> NodeClassifier:
         """Train on the labelled nodes of a graph.
 
-        Directions of edges are dropped, self-loops removed and repeated edges merged; ``notes_`` lists
-        what was changed. The weights of repeated edges are added; if an edge has a weight in both
-        directions, their mean is used. Without features, every node gets one feature, or on graphs of more than 100,000
-        nodes one per power of two of its degree.
+        Edge directions are dropped, self-loops removed and repeated edges merged; ``notes_`` lists what was
+        changed. The weights of repeated edges are added; if an edge is listed in both directions, its weight is
+        the mean of the two. Without features, each node is one-hot encoded; on graphs of more than 100,000
+        nodes, its degree is, binned by powers of two.
 
         Parameters
         ----------
         graph
-            A SciPy sparse matrix or square array, whose nonzero entries are edge weights; an edge index of
-            shape (2, E), or a tuple of it and weights; a table of edges of pandas, polars or Arrow with the
-            columns ``source``, ``target`` and, optionally, ``weight``; a graph of NetworkX, igraph, PyTorch
-            Geometric or DGL; a data set of ``clenshaw.datasets``; or ``Nodes``. In a table of edges, nodes are
-            numbers 0, 1, 2, ... or names; names must then be the index of a pandas table ``X``, or its column
-            ``id``, ``node``, ``name`` or ``node_id``. Without ``X`` they are sorted, see ``nodes_``.
+            A SciPy sparse matrix or a square array, whose nonzero entries are edge weights; an edge index of
+            shape (2, E), or a tuple of it and weights; a pandas, polars or Arrow edge table with the columns
+            ``source``, ``target`` and, optionally, ``weight``; a NetworkX, igraph, PyTorch Geometric or DGL
+            graph; a data set of ``clenshaw.datasets``; or ``Nodes``. In an edge table, nodes are numbers 0, 1,
+            2, ... or names. Names must be the index of a pandas table ``X`` or be in a column ``id``, ``node``,
+            ``name`` or ``node_id`` of the table ``X``; without ``X``, they are sorted, see ``nodes_``.
         X
             Features of all nodes: an array, a sparse matrix or a table. In a table, text columns become one
-            feature per value, and missing numbers are filled with the median and marked; columns that
-            are not used are reported in a warning, and so are columns that may be the label. By default the
-            features that come with the graph.
+            feature per value, and missing numbers are filled with the median and marked by a second
+            feature; a warning lists columns that are not used and columns that may be the label. By default,
+            the features that come with the graph are used.
         y
-            Labels of any type; negative numbers, ``None`` and NaN are unlabelled. A list or array has one
-            label per node, a dict or a pandas Series those of some nodes, by name or number. With ``Nodes``,
-            one label per selected node, in their order.
+            Labels of any type; negative numbers, ``None`` and NaN mean that the label is unknown. A list or
+            array has one label per node; a dict or a pandas Series has the labels of some nodes, by name or
+            number. With ``Nodes``, there must be one label per selected node, in the same order.
         label
-            The node attribute with the labels, for graphs of NetworkX, igraph and DGL.
+            The node attribute with the labels, for NetworkX, igraph and DGL graphs.
         sample_weight
             Weights of the nodes in the training loss, one per node; only their ratios matter. A dict or Series
             is matched as in ``y``.
         train_mask, val_mask
-            Nodes for training and for early stopping, as booleans, names or, unless the names are numbers, node
-            numbers; a Series of booleans is matched as in ``y``. By default those that come with the graph: the
-            masks of PyTorch Geometric and DGL, and the only published split of a data set. Without these,
-            ``validation_fraction`` of the labelled nodes of each class are for early stopping and the others
-            for training. A ``train_mask`` replaces all masks of the graph.
+            Nodes for training and for early stopping, as booleans, node names or node numbers (names only, if
+            the names are numbers); a Series of booleans is matched as in ``y``. By default, those that come with
+            the graph: the masks of PyTorch Geometric and DGL, or the split of a data set that has exactly one.
+            Without these, ``validation_fraction`` of the labelled nodes of each class is used for early stopping
+            and the rest for training. A ``train_mask`` replaces all masks of the graph.
         callback
             Called after every epoch with its number, training loss, validation loss and validation
             accuracy; training stops if it returns true.
@@ -167,7 +167,7 @@ class NodeClassifier(HyperParameters):
     def _read(
         self, graph: Any, X: Any, y: Any, label: str | None
     ) -> tuple[GraphSource, EncodedFeatures, np.ndarray | None, np.ndarray | None]:
-        """Return the graph, its features and labels, and the nodes that ``Nodes`` select."""
+        """Return the graph, its features and labels, and the nodes that ``Nodes`` selects."""
         selected = None
         if isinstance(graph, Nodes):
             if y is None:
@@ -272,7 +272,7 @@ class NodeClassifier(HyperParameters):
     # --------------------------------------------------------------- prediction
 
     def fit_transform(self, graph: Any, X: Any = None, y: Any = None, **fit_params: Any) -> np.ndarray:
-        """Train, and return the embedding of every node, see ``transform``."""
+        """Train, and return an embedding of every node, see ``transform``."""
         return self.fit(graph, X, y, **fit_params).transform()
 
     def decision_function(self, graph: Any = None, X: Any = None) -> np.ndarray:
@@ -300,8 +300,8 @@ class NodeClassifier(HyperParameters):
         Parameters
         ----------
         graph, X
-            Another graph and its features, as in ``fit``; by default the training graph. Columns of a table
-            are matched by name.
+            The graph to predict and its features, as in ``fit``; by default the training graph. Columns of a
+            table are matched by name.
         """
         return _softmax(self.logits(graph, X))
 
@@ -311,10 +311,9 @@ class NodeClassifier(HyperParameters):
         return np.asarray(self.classes_[best])
 
     def transform(self, graph: Any = None, X: Any = None) -> np.ndarray:
-        """Return an embedding of every node: the values that the last layer reads.
+        """Return an embedding of every node: the input of the last layer.
 
-        Models other than ``gcn``, ``gcnii``, ``horner-gcn``, ``fixed-clenshaw-gcn`` and ``clenshaw-gcn`` mark
-        no such values and return their scores.
+        Models that do not expose it, such as ``mlp`` and the decoupled models, return their class scores.
         """
         self._check_fitted()
         dataset, _, selected = self._read_other(graph, X)
@@ -328,7 +327,7 @@ class NodeClassifier(HyperParameters):
         Parameters
         ----------
         graph, X
-            As in ``predict``; by default the training graph, whose filter is also in ``filter_``.
+            As in ``predict``; the filter of the training graph, the default, is also in ``filter_``.
         """
         self._check_fitted()
         dataset, _, _ = self._read_other(graph, X)
@@ -337,15 +336,15 @@ class NodeClassifier(HyperParameters):
     def report(self) -> ReportPage:
         """Return a page about the model and its training: scores, learned filter, curves, mistakes.
 
-        A notebook shows the page; ``report().save("page.html")`` writes it to a file. Scores are those of the
-        labelled nodes that were neither for training nor for early stopping, or of the test nodes that come
-        with the graph.
+        A notebook shows the page; ``report().save("page.html")`` writes it to a file. The scores are those of
+        the test nodes that come with the graph or, without these, of the labelled nodes that were used neither
+        for training nor for early stopping.
 
         Raises
         ------
         ValueError
-            If the training graph is not available, as after unpickling or ``load``, or if the parameters were
-            replaced by ``load_state_dict``.
+            If the training graph is not available, as after unpickling or ``load``, or if ``load_state_dict``
+            has replaced the weights.
         """
         self._check_fitted()
         dataset, log = self._dataset, getattr(self, "_log", None)
@@ -365,9 +364,9 @@ class NodeClassifier(HyperParameters):
     def explain(self, node: Any) -> dict[str, Any]:
         """Return what nodes and features contribute to the prediction of one node of the training graph.
 
-        The result is that of ``clenshaw explain --json``, described in ``docs/explain.md``: among others the
-        contributions of distances (``hops``), nodes and features to the margin between the predicted class and
-        the runner-up. The parts add up to ``total``.
+        The result has the form of ``clenshaw explain --json``; ``docs/explain.md`` describes it. It contains,
+        among others, the contributions of nodes, features and distances (``hops``) to the margin between the
+        predicted class and the runner-up; the parts add up to ``total``.
 
         Parameters
         ----------
@@ -398,8 +397,8 @@ class NodeClassifier(HyperParameters):
     def encode(self, X: Any) -> Any:
         """Return the features that the model reads for ``X``, before scaling.
 
-        An array is returned as it is; the columns of a table become numbers as in ``fit``. Mostly empty
-        features are a ``scipy.sparse.csr_array``. The module of ``to_torch`` takes these features.
+        A dense array is returned as it is; the columns of a table are encoded as in ``fit``. Sparse features are
+        returned as a ``scipy.sparse.csr_array``. The module of ``to_torch`` expects these features.
         """
         self._check_fitted()
         x = encode_features(X, self._model.schema if is_table(X) else None).x
@@ -413,20 +412,21 @@ class NodeClassifier(HyperParameters):
     def score(
         self, graph: Any = None, X: Any = None, y: Any = None, *, mask: Any = None, sample_weight: Any = None
     ) -> float:
-        """Return the share of labelled nodes that are classified correctly.
+        """Return the accuracy: the share of the scored nodes that are classified correctly.
 
         Parameters
         ----------
         graph, X
             As in ``predict``.
         y
-            The true labels; unlabelled nodes are ignored. By default those that come with the graph.
+            The true labels; unlabelled nodes are ignored. By default, those that come with the graph.
         mask
-            The nodes to score, as booleans, node numbers or names. By default the test nodes that come with
-            the graph. Without these, on the training graph (none, or the object that was passed to ``fit``) the
-            nodes that were neither for training nor for early stopping; on another graph, all nodes.
+            The nodes to score, as booleans, node numbers or names. By default, the test nodes that come with
+            the graph. If there are none, the nodes of the training graph that were used neither for training
+            nor for early stopping, or all nodes of another graph. The training graph is scored if ``graph`` is
+            omitted or is the object that was passed to ``fit``.
         sample_weight
-            Weights of the nodes.
+            Weights of the nodes in the mean.
         """
         self._check_fitted()
         if isinstance(graph, Nodes):
@@ -456,7 +456,7 @@ class NodeClassifier(HyperParameters):
         return float(np.average(correct, weights=weights[known]))
 
     def _true_labels(self, graph: Any, X: Any, y: Any) -> tuple[np.ndarray, GraphSource | None]:
-        """Return the labels of the nodes to score, ``y`` or by default those of the graph, and the graph."""
+        """Return the true labels, ``y`` or by default those of the graph, and the source of the graph."""
         source, selected = self._source, _selected(graph)
         if graph is not None:
             source = self._read_source(graph.graph if isinstance(graph, Nodes) else graph, X)
@@ -478,7 +478,7 @@ class NodeClassifier(HyperParameters):
         return graph is None or (isinstance(graph, Nodes) and graph.graph is self._source)
 
     def _read_source(self, graph: Any, X: Any) -> GraphSource:
-        """Read a graph to predict; the attribute that had the labels in training is no feature."""
+        """Read a graph to predict; the attribute that contained the labels in training is not a feature."""
         source = read_graph_of(graph, X)
         table = source.X
         if isinstance(table, ColumnTable) and self._label is not None and self._label in table.column_names:
@@ -486,7 +486,7 @@ class NodeClassifier(HyperParameters):
         return source
 
     def _read_other(self, graph: Any, X: Any) -> tuple[_clenshaw.Dataset, GraphSource, np.ndarray | None]:
-        """Return the data set to predict, its source, and the nodes that ``Nodes`` select."""
+        """Return the data set to predict, its source, and the nodes that ``Nodes`` selects."""
         if graph is None:
             if X is not None:
                 raise ValueError("`X` was given without a graph")
@@ -558,10 +558,10 @@ class NodeClassifier(HyperParameters):
     def load(cls, path: str | os.PathLike[str]) -> NodeClassifier:
         """Read a model that was saved here or trained by ``clenshaw train`` (``model.safetensors``).
 
-        Classes become integers if the names of all of them are non-negative whole numbers, and text
-        otherwise. The training graph is not in the file, so a
-        graph must be passed to ``predict``. LINKX has weights for each node: a loaded LINKX only predicts
-        the data set of ``clenshaw.datasets`` that it was trained on.
+        Classes become integers if the names of all of them are non-negative whole numbers, and text otherwise.
+        The training graph is not in the file, so a graph must be passed to ``predict``. LINKX has weights for
+        each node, so a loaded LINKX can predict only the data set of ``clenshaw.datasets`` that it was trained
+        on.
         """
         if os.path.isdir(path):
             raise IsADirectoryError(f"`{os.fspath(path)}` is a folder; pass the file model.safetensors inside")
@@ -582,12 +582,12 @@ class NodeClassifier(HyperParameters):
             self.n_features_in_ = len(names)
 
     def state_dict(self) -> dict[str, np.ndarray]:
-        """Return the parameters as arrays by name."""
+        """Return the trained weights as arrays, by name."""
         self._check_fitted()
         return self._model.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> NodeClassifier:
-        """Replace the parameters of a fitted model; names and shapes must be those of ``state_dict``."""
+        """Replace the weights of a fitted model; names and shapes must be those of ``state_dict``."""
         self._check_fitted()
         arrays = {name: to_real(np.atleast_2d(to_numpy(value)), name) for name, value in state.items()}
         self._model = self._model.with_state(arrays)
@@ -626,7 +626,7 @@ class NodeClassifier(HyperParameters):
         model
             The name of the model.
         graph
-            The name of the graph, see ``clenshaw.models(model).presets``.
+            The name of a graph in ``clenshaw.models(model).presets``.
         **params
             Parameters that replace those of the preset.
         """
@@ -657,7 +657,7 @@ class NodeClassifier(HyperParameters):
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
     def _hyper_values(self) -> dict[str, Any]:
-        """Return the hyper-parameters that were set; the features are standardised unless stated otherwise."""
+        """Return the hyper-parameters that were set, with ``scaling="standard"`` by default."""
         given = {name: value for name, value in self.get_params().items()
                  if name not in OWN_PARAMS and value is not None}
         values = {"scaling": "standard", **to_registry(given)}
@@ -742,7 +742,7 @@ def _has_negative(values: np.ndarray) -> bool:
 
 
 def _selected(graph: Any) -> np.ndarray | None:
-    """Return the nodes that ``Nodes`` select."""
+    """Return the nodes that ``Nodes`` selects; ``None`` for any other graph."""
     return graph.selected if isinstance(graph, Nodes) else None
 
 

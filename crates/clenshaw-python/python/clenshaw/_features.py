@@ -39,7 +39,7 @@ DEGREE_FEATURES = 24
 
 @dataclass
 class EncodedFeatures:
-    """A feature matrix and how it was made."""
+    """A feature matrix and how it was computed."""
 
     x: np.ndarray | Csr
     #: How the columns of a table became features; ``None`` for arrays.
@@ -95,7 +95,7 @@ def table_columns(schema: _clenshaw.Schema) -> list[str]:
 
 
 def structural_features(graph: _clenshaw.Graph, schema: _clenshaw.Schema | None = None) -> EncodedFeatures:
-    """Return the features of nodes that have none: one per node or, on large graphs, one per degree.
+    """Return features computed from the graph: one per node or, on large graphs, one per range of degrees.
 
     A schema, if there is one, decides which.
     """
@@ -111,7 +111,7 @@ def structural_features(graph: _clenshaw.Graph, schema: _clenshaw.Schema | None 
 
 
 def structure_of(schema: _clenshaw.Schema) -> str | None:
-    """Return the features of nodes that have none: ``identity`` or ``degree``; ``None`` if they have some."""
+    """Return the kind of features computed from the graph: ``identity``, ``degree``, or ``None`` if they were given."""
     kind = json.loads(schema.to_json()).get("structural")
     return None if kind is None else str(kind)
 
@@ -278,7 +278,7 @@ LABEL_WARNING = "is used as a feature; ignore it if it contains the classes"
 
 
 def warn_of_label_columns(X: Any, schema: _clenshaw.Schema | None, codes: np.ndarray) -> None:
-    """Warn of columns of a table that are used as features and may be the label itself."""
+    """Warn about columns of a table that are used as features and may be the label itself."""
     if not is_table(X):
         return
     used = {name for name, kind, _ in schema.columns if kind != "ignored"} if schema is not None else set()

@@ -1,4 +1,4 @@
-"""Graphs from what people have: matrices, edge lists, tables, and graph objects of other libraries."""
+"""Readers of graphs: matrices, edge lists, tables, and graph objects of other libraries."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EXPECTED = (
 
 @dataclass
 class GraphSource:
-    """A graph and what came with it."""
+    """A graph and the features, labels, masks and names that came with it."""
 
     graph: _clenshaw.Graph
     #: Features, as an array, a sparse matrix or a table.
@@ -57,7 +57,7 @@ class GraphSource:
 
 
 def read_graph_of(graph: Any, X: Any = None, y: Any = None, label: str | None = None) -> GraphSource:
-    """Read a graph whose features and labels are given: they determine number and names of its nodes.
+    """Read a graph; given features and labels determine the number and names of its nodes.
 
     The features to use are ``X`` of the result.
     """
@@ -374,7 +374,7 @@ def _names_of_rows(X: Any, names: set[Any]) -> tuple[list[Any] | None, Any]:
 
 
 def _is_numbering(ends: np.ndarray, n_nodes: int | None) -> bool:
-    """Return whether the ends of edges are numbers of nodes: below a given number of nodes, or without gaps."""
+    """Return whether the ends of edges are node numbers: below a given number of nodes, or without gaps."""
     if not ends.size or ends.min() < 0:  # negative numbers are an error, reported later
         return True
     last = int(ends.max())

@@ -6,10 +6,13 @@ from typing import Any
 
 
 class HyperParameters:
-    """Classifies the nodes of a graph; follows the conventions of scikit-learn.
+    """A classifier of the nodes of a graph that follows the conventions of scikit-learn.
 
-    ``fit`` learns from the labelled nodes, and ``predict`` returns the labels of all nodes, or those of
+    ``fit`` trains on the labelled nodes, and ``predict`` returns the labels of all nodes of the same or of
     another graph. Results depend on ``random_state``, but not on the number of threads.
+
+    A hyper-parameter belongs to the models that its default lists, or else to all models; those left at
+    ``None`` take the default of the model. If the meaning differs between models, slashes separate the meanings.
 
     Parameters
     ----------
@@ -45,8 +48,8 @@ class HyperParameters:
         gat-sep.
     scaling : {"raw", "row0", "row", "zscore", "standard"}, optional
         raw: features unchanged; row0: rows sum to 1; row: the same, but rows are never scaled up; zscore:
-        columns are standardised; standard: the same, except for columns of zeros and ones and for mostly
-        zero columns of sparse features. Default: 'standard'.
+        columns are standardised; standard: the same, but columns of zeros and ones, and mostly zero
+        columns of sparse features, are unchanged. Default: 'standard'.
     max_epochs : int, optional
         Maximum number of epochs. Default: 1000 in mlp, gcn, sage, sage-sep, gat, gat-sep, air-gnn,
         cheb-net, arma, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly; 500 in linkx,
@@ -77,13 +80,13 @@ class HyperParameters:
     layers_X : int, optional
         Dense layers on the features. Default: 1 in linkx.
     layers : int, optional
-        Dense layers after joining / number of layers / number of convolutions / number of residual blocks
-        / number of layers T per stack. Default: 2 in linkx, gcn, sage, sage-sep, gcn-jk, mixhop, gat-sep,
-        arma.
+        Dense layers after joining adjacency and features / number of layers / number of convolutions /
+        number of residual blocks / number of layers T per stack. Default: 2 in linkx, gcn, sage,
+        sage-sep, gcn-jk, mixhop, gat-sep, arma.
     dropout_inner : float, optional
         Dropout after joining adjacency and features. Default: 0.0 in linkx.
     relu_inner : bool, optional
-        Whether an activation follows that dropout. Default: False in linkx.
+        Whether an activation follows dropout_inner. Default: False in linkx.
     bn_eps : float, optional
         Epsilon that batch normalisation adds to the variance. Default: 1e-05 in linkx, gcn-jk, mixhop.
     head : {"convolution", "dense"}, optional
@@ -94,18 +97,16 @@ class HyperParameters:
         over its channels. Default: 'none' in gcn, sage, gcnii, horner-gcn, fixed-clenshaw-gcn,
         clenshaw-gcn.
     skip : {"none", "linear"}, optional
-        linear: adds a learned linear function of its input to every hidden layer. Default: 'none' in gcn,
-        sage, gcnii, horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn.
+        linear: adds a learned linear function of the layer's input to every hidden layer. Default: 'none'
+        in gcn, sage, gcnii, horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn.
     pre_linear : bool, optional
         Linear layer before the first convolution. Default: False in gcn, sage.
     jk : bool, optional
         The head reads the sum of all hidden layers. Default: False in gcn, sage.
     loops : bool, optional
-        Whether a node is one of its own neighbours / whether a node is among its own neighbours. Default:
-        False in sage; True in gat.
+        Whether a node is one of its own neighbours. Default: False in sage; True in gat.
     ffn_multiplier : int, optional
-        Width inside a block, in multiples of `hidden` / width of the inner layer of ffn, relative to
-        `hidden`. Default: 1 in sage-sep, gat-sep.
+        Width of the inner layer of ffn, in multiples of `hidden`. Default: 1 in sage-sep, gat-sep.
     bn : bool, optional
         Batch normalisation between the layers. Default: True in gcn-jk, mixhop.
     join : {"max", "concat", "lstm"}, optional
@@ -122,9 +123,9 @@ class HyperParameters:
     heads_out : int, optional
         Number of heads of the last layer, averaged. Default: 1 in gat.
     slope : float, optional
-        Factor of negative scores of pairs of nodes. Default: 0.2 in gat, gat-sep.
+        Slope of the leaky ReLU for negative attention scores. Default: 0.2 in gat, gat-sep.
     dropout_attention : float, optional
-        Dropout on the weights of neighbours. Default: 0.6 in gat.
+        Dropout on the attention weights. Default: 0.6 in gat.
     ln_eps : float, optional
         Epsilon that layer normalisation adds to the variance. Default: 1e-05 in gat-sep.
     L : int, optional
@@ -174,9 +175,9 @@ class HyperParameters:
         Weight decay of the filter coefficients; 0 in the paper / weight decay of the filter coefficients.
         Default: 0.0 in gpr-gnn, bern-net; 0.0005 in cheb-base, cheb-net-ii, jacobi-conv, poly.
     asymmetric : bool, optional
-        Asymmetric learning: from step 11 on, scales the gradients of the filter and of all other weights
-        by their norm and that of Adam's step. Default: False in gpr-gnn, bern-net, cheb-base,
-        cheb-net-ii, poly.
+        Asymmetric learning: from step 11 on, multiplies the gradients of the filter, and those of all
+        other weights, by the average norm of these parameters divided by the norm of Adam's step.
+        Default: False in gpr-gnn, bern-net, cheb-base, cheb-net-ii, poly.
     lr_prop : float, optional
         Learning rate of the filter coefficients. Default: 0.01 in bern-net, cheb-base, cheb-net-ii,
         jacobi-conv, poly.
@@ -223,14 +224,14 @@ class HyperParameters:
     order : {"released", "ppr", "ppr-tail"}, optional
         Variant of the frozen coefficients. Default: 'released' in fixed-clenshaw-gcn.
     validation_fraction : float, default 0.2
-        The share of the labelled nodes of each class that decide when training stops, if ``fit`` receives no
-        ``val_mask``. With 0, training runs for ``max_epochs``.
+        The share of the labelled nodes of each class that is used for early stopping if ``fit`` receives no
+        ``val_mask``. With 0, training runs for ``max_epochs`` epochs.
     random_state : int, numpy Generator or RandomState, optional
-        The seed of the validation nodes, initial weights and dropout; ``None`` is 0, so that results repeat.
+        The seed of the validation nodes, initial weights and dropout; ``None`` is 0, so results are reproducible.
     n_jobs : int, optional
-        The number of threads; ``None`` and -1 are all processors.
+        The number of threads; ``None`` and -1 use all processors.
     verbose : int, default 0
-        1 shows the progress of training, with tqdm if it is installed.
+        1 shows the progress of training; a progress bar needs the package tqdm.
 
     Attributes
     ----------
@@ -243,17 +244,18 @@ class HyperParameters:
     best_epoch_, n_iter_ : int
         The epoch whose weights were kept, and the number of epochs.
     validation_accuracy_ : float
-        The accuracy of that epoch on the validation nodes, which chose it: an optimistic estimate.
+        The accuracy of the best epoch on the validation nodes. The epoch was chosen on these nodes, so expect
+        less on new nodes.
     filter_ : LearnedFilter or None
         The learned filter of a spectral model.
     train_mask_, val_mask_ : ndarray of bool
         The nodes used for training and for early stopping.
     n_features_in_, feature_names_in_
-        The number of columns of ``X`` and, if it is a table, their names.
+        The number of columns of ``X`` and, if ``X`` is a table, their names.
     nodes_ : list or None
         The names of the nodes in order, if they have names.
     notes_ : list of str
-        What was changed in the graph: removed loops, merged edges.
+        Changes made to the graph, such as removed self-loops and merged edges.
 
     Examples
     --------

@@ -29,8 +29,8 @@ class Nodes:
     X
         The features of all nodes; by default those that come with the graph.
 
-    Labels and weights that are passed with ``Nodes`` have the order of the selected nodes: the index of a
-    pandas Series is not used. Nor are the masks that come with the graph.
+    Labels and weights that are passed with ``Nodes`` must be in the order of the selected nodes: the index of a
+    pandas Series is not used, nor are the masks that come with the graph.
 
     Examples
     --------
@@ -81,8 +81,8 @@ class Nodes:
 class NodeSplit:
     """Splits of the labelled nodes, as used in the literature; a scikit-learn splitter.
 
-    The first part of each pair has the training and validation nodes, from which ``NodeClassifier`` holds
-    out its own validation nodes; the second part has the test nodes.
+    Each split is a pair. Its first part contains the training and validation nodes, from which
+    ``NodeClassifier`` holds out its own validation nodes; its second part contains the test nodes.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class NodeSplit:
         ``"stratified"``: 60/20/20 of each class; ``"balanced"``: ``round(0.6 n / C)`` training nodes of
         each class, as in the papers on spectral GNNs; ``"ratio:a/b/c"``: shares of all labelled nodes.
     random_state
-        The seed of the first split; the following ones have the following seeds.
+        The seed of the first split, incremented for each further split; ``None`` is 0.
     """
 
     def __init__(self, n_splits: int = 10, kind: str = "stratified", random_state: int | None = None) -> None:

@@ -9,14 +9,14 @@ HEIGHT = 900
 
 
 class ReportPage:
-    """A page about a fitted model, as ``NodeClassifier.report`` returns it.
+    """A page about a fitted model, returned by ``NodeClassifier.report``.
 
     A notebook shows the page in a frame; ``save`` writes it as one file that opens offline in any browser.
 
     Attributes
     ----------
     html : str
-        The page.
+        The source of the page.
     """
 
     def __init__(self, html: str) -> None:

@@ -16,15 +16,15 @@ def to_torch(model: NodeClassifier) -> torch.nn.Module:
     """Return a PyTorch module with the weights of a fitted estimator.
 
     Calling ``module(x, edge_index, edge_weight=None)`` returns the class scores, equal to
-    ``model.logits`` up to rounding, which ``opt-basis-gnn`` amplifies: its basis is that of
-    the Lanczos process, and at its default K = 16 scores in float32 may differ by a few percent. The module
-    scales the features itself; it computes in the type of its parameters and on their device. It is
-    returned in evaluation mode; to continue training in PyTorch, call ``module.train()``, which turns
-    on dropout. ``module.to_onnx(path)`` writes an ONNX model.
+    ``model.logits`` up to rounding. ``opt-basis-gnn`` amplifies rounding errors: its basis is that of the
+    Lanczos process, and at its default K = 16, scores in float32 may differ by a few percent. The module scales
+    the features itself; it computes in the type of its parameters and on their device. It is returned in
+    evaluation mode; to continue training in PyTorch, call ``module.train()``, which turns on dropout.
+    ``module.to_onnx(path)`` writes an ONNX model.
 
     The normalised graph is kept for further calls with the same tensors ``edge_index`` and
-    ``edge_weight``. A tensor that is changed in place is noticed; the memory of a tensor that is
-    changed through NumPy is not.
+    ``edge_weight``. In-place changes to these tensors are detected; changes to a NumPy array that shares
+    their memory are not.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ def to_torch(model: NodeClassifier) -> torch.nn.Module:
     Returns
     -------
     torch.nn.Module
-        The module. ``x`` has the features as they were passed to ``fit``; for a table, those of
-        ``model.encode(X)``. Without features, ``x`` is the identity matrix (up to 100,000 nodes). The module of
-        ``linkx`` accepts only the graph it was trained on.
+        The module. Its input ``x`` contains the features that were passed to ``fit`` or, if these were a table,
+        ``model.encode(X)``. If the model was trained without features on at most 100,000 nodes, ``x`` is the
+        identity matrix. The module of ``linkx`` accepts only the graph it was trained on.
 
     Examples
     --------

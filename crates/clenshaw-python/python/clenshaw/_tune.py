@@ -30,11 +30,11 @@ class TuningResult:
     best_params : dict
         The hyper-parameters of the best trial, by their names in Python.
     best_value : float
-        Its mean validation accuracy.
+        The mean validation accuracy of the best trial.
     trials : list of dict
         Number, state, value and parameters of every trial.
     importances : dict of float
-        The importance of every hyper-parameter, by PED-ANOVA; empty for a study of Optuna's own.
+        The importance of every hyper-parameter, by PED-ANOVA; empty if an ``optuna.Study`` was passed.
     study
         The ``optuna.Study``, if one was passed.
     fixed_params : dict
@@ -107,9 +107,9 @@ def tune(
     data, X, y, label
         The graph, as in ``compare``.
     model
-        The model; its search space is the one of ``clenshaw tune``.
+        The name of the model; the search space is the default one of ``clenshaw tune``.
     n_trials
-        The number of trials to run now.
+        The number of trials to run in this call.
     timeout
         Seconds after which no trial is started.
     n_splits
@@ -117,14 +117,19 @@ def tune(
     split
         The kind of split, as in ``compare``.
     study
-        An ``optuna.Study`` that maximises; or the path of a journal file, an SQLite file or a
-        ``postgresql://`` address, in Optuna's formats. By default the study is kept in memory only.
+        An ``optuna.Study`` that maximises, or a storage in one of Optuna's formats: the path of a journal file,
+        ``sqlite:///FILE`` or a ``postgresql://`` address. By default, the trials are not stored.
     name
-        The name of the study in its storage; by default that of the model.
+        The name of the study in its storage; by default the name of the model.
     params
         Hyper-parameters with fixed values.
     random_state
-        The seed of the search, splits and runs; ``None`` is 0.
+        The seed of the sampler, and of the first split and run; ``None`` is 0.
+
+    Raises
+    ------
+    RuntimeError
+        If no trial is complete.
     """
     graph = labelled_graph(data, X, y, label)
     kind = graph.split_name(split)

@@ -1,4 +1,4 @@
-"""Data sets: embedded, generated, downloaded, or read from your own files."""
+"""Data sets: built in, generated, downloaded, or read from your own files."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["Dataset", "fetch", "load", "names"]
 class Dataset:
     """A graph with features and labels.
 
-    It can be passed to ``NodeClassifier.fit`` in place of a graph, and to ``compare`` and ``tune``. If it has
-    exactly one published split, for example the column ``split`` of your own table, they use it by default.
+    It can be passed to ``NodeClassifier.fit`` instead of a graph, and to ``compare`` and ``tune``. If it has
+    exactly one split, for example the column ``split`` of your own table, they use this split by default.
 
     Attributes
     ----------
     name : str
-        The name or path it was loaded by.
+        The name or path with which it was loaded.
     X : ndarray or scipy.sparse.csr_array
         The features; sparse features need SciPy.
     y : ndarray
@@ -34,9 +34,9 @@ class Dataset:
     feature_names, node_names : list of str or None
         Names, if there are any.
     split_names : list of str
-        The names of its published splits; the column ``split`` of your own table is ``own``.
+        The names of the splits that come with it; the column ``split`` of your own table is ``own``.
     notes, warnings : list of str
-        What was done with the files, and known flaws of the data.
+        How the files were interpreted, and known flaws of the data.
     """
 
     def __init__(self, native: _clenshaw.Dataset) -> None:
@@ -157,10 +157,11 @@ def load(name: str | os.PathLike[str], *, folder: str | os.PathLike[str] | None 
     Parameters
     ----------
     name
-        ``cora`` is built in, ``csbm`` and others are generated (``csbm:nodes=500,homophily=0.3``), others
-        are read from files, see ``names`` and ``fetch``. A path is read as ``clenshaw train`` reads it.
+        A name returned by ``names``, or a path, which is read as by ``clenshaw train``. ``cora`` is built in,
+        ``csbm`` and others are generated (``csbm:nodes=500,homophily=0.3``), and others are read from files,
+        see ``fetch``.
     folder
-        A data folder to search first.
+        A data folder to search before ``$CLENSHAW_DATA`` and the cache folder.
     """
     try:
         native = _clenshaw.Dataset.load(os.fspath(name), None if folder is None else os.fspath(folder))
@@ -184,9 +185,9 @@ def fetch(
     name
         The name of the data set.
     folder
-        Where to store the files; by default the cache folder of the program.
+        Where to store the files; by default ``$CLENSHAW_DATA``, or else the cache folder.
     mirror
-        A folder or address to copy the files from, instead of their published sources.
+        A folder or URL to read the files from, instead of their published sources.
     """
     into = None if folder is None else os.fspath(folder)
     _clenshaw.fetch(name, into, None if mirror is None else os.fspath(mirror))

@@ -22,7 +22,7 @@ pub struct Hyperband {
     pub min_resource: u64,
     /// The maximum number of steps; `None` for one more than the largest step of a complete trial.
     pub max_resource: Option<u64>,
-    /// `eta`: one in `eta` trials is promoted from each rung.
+    /// `eta`: one in `eta` trials is promoted from each rung. 0 and 1 count as 2.
     pub reduction_factor: u64,
     /// The number of trials that must reach a rung, and are pruned there, before any is promoted from it.
     pub bootstrap_count: usize,
@@ -66,8 +66,8 @@ impl Hyperband {
         trials.iter().filter(|other| self.bracket(&budgets, other.number) == bracket).collect()
     }
 
-    /// The budget of every bracket; empty if `max_resource` is less than `min_resource`, or is unset and no
-    /// complete trial has reported a value.
+    /// The budget of every bracket; empty if the maximum number of steps is less than `min_resource`, or unknown
+    /// because `max_resource` is unset and no complete trial has reported a value.
     fn budgets(&self, trials: &[Trial]) -> Vec<u64> {
         let max = self.max_resource.or_else(|| last_step(trials).map(|last| last + 1));
         let Some(max) = max else {

@@ -19,7 +19,7 @@ pub struct SuccessiveHalving {
     /// The step of the first rung; `None` for 1/100 of the last step of the longest complete trial, at
     /// least 1. No trial is pruned while this step is unknown.
     pub min_resource: Option<u64>,
-    /// `eta`: one in `eta` trials is promoted from each rung.
+    /// `eta`: one in `eta` trials is promoted from each rung. 0 and 1 count as 2.
     pub reduction_factor: u64,
     /// `s`: the number of lowest rungs to skip.
     pub min_early_stopping_rate: u32,

@@ -19,7 +19,7 @@ struct Axis<'a> {
     values: Vec<f64>,
 }
 
-/// Returns the next point; `None` if all have been visited.
+/// Returns the next point; `None` if all have been visited. Fails if the grid is infinite or too large.
 pub(super) fn sample(context: &SamplingContext) -> Result<Option<BTreeMap<String, f64>>> {
     let axes: Vec<Axis> =
         context.space.iter().map(|(name, d)| Axis::new(name, d)).collect::<Result<_>>()?;

@@ -13,7 +13,7 @@ fn rfc3339(time: SystemTime) -> String {
     humantime::format_rfc3339_micros(time).to_string().replace('Z', "+00:00")
 }
 
-/// Returns a string that is unique among all workers: process id, time and a counter.
+/// Returns a new identifier, made of the process id, the time in nanoseconds and a counter.
 pub(super) fn unique_id() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let (pid, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));

@@ -77,6 +77,7 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
+/// The error for an invalid URL, without its password.
 fn invalid(url: &str, expected: &str) -> Error {
     let (key, value) = ("study".into(), redact_password(url));
     Error::BadValue { key, value, expected: expected.into() }
@@ -107,8 +108,8 @@ fn check_password(url: &str, rest: &str) -> Result<()> {
     }
 }
 
-/// Replaces the password of a URL, and query parameters such as `sslpassword`, with `***`. Text that is not a
-/// URL is returned unchanged.
+/// Replaces the password of a URL, and the values of query parameters such as `sslpassword`, with `***`; if the end
+/// of a password is ambiguous, all text after its start is replaced. Text that is not a URL is returned unchanged.
 pub fn redact_password(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let (user, rest) = match rest.rsplit_once('@') {
@@ -136,7 +137,7 @@ pub fn redact_password(text: &str) -> String {
     format!("{scheme}://{user}{host}?{}", parameters.join("&"))
 }
 
-/// Splits `user:password/rest`, where the host was forgotten: a port would be a number.
+/// Splits `user:password/rest`, a URL without a host; `None` if the text after the colon may be a port.
 fn password_without_host(rest: &str) -> Option<(&str, &str)> {
     let authority = &rest[..rest.find(['/', '?']).unwrap_or(rest.len())];
     // The address of an IPv6 host contains colons.

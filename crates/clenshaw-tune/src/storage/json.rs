@@ -107,6 +107,7 @@ impl ParamValue {
     }
 }
 
+/// A distribution as Optuna stores it.
 #[derive(Deserialize)]
 struct DistributionJson {
     name: String,

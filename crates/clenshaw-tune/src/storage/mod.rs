@@ -50,10 +50,11 @@ enum StaleParams {
 
 /// A file or database with studies.
 ///
-/// Every call is atomic: no other worker changes the storage between the reads and the writes of a call.
+/// In the storages of this crate, every call is atomic: no other worker changes what a call has read before it
+/// writes.
 /// Trials are identified by [`Trial::id`]. Changing a finished trial is an error
-/// ([`Error::TrialFinished`](crate::Error::TrialFinished)), and so is a missing study or trial, except for
-/// [`record_heartbeat`](Storage::record_heartbeat).
+/// ([`Error::TrialFinished`](crate::Error::TrialFinished)), and so is a missing study or trial;
+/// [`record_heartbeat`](Storage::record_heartbeat) ignores both.
 pub trait Storage: Send + Sync {
     /// Lists all studies.
     fn studies(&self) -> Result<Vec<StudySummary>>;
@@ -96,7 +97,7 @@ pub trait Storage: Send + Sync {
     /// Sets attributes of a trial, replacing existing values with the same names.
     fn set_trial_attrs(&self, trial: u64, kind: AttrKind, attrs: &Attributes) -> Result<()>;
 
-    /// Finishes a trial and returns its final state.
+    /// Finishes a trial and returns its final state. Databases accept a second call with the same outcome.
     fn finish(&self, trial: u64, outcome: TrialOutcome) -> Result<TrialState>;
 
     /// Returns all trials of a study, ordered by number.

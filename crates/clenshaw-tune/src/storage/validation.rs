@@ -28,10 +28,12 @@ pub(super) fn check_direction(
     }
 }
 
+/// The error message for a study that does not exist.
 pub(super) fn missing_study(id: u64) -> String {
     format!("study {id} does not exist")
 }
 
+/// The error message for a trial that does not exist.
 pub(super) fn missing_trial(id: u64) -> String {
     format!("trial {id} does not exist")
 }

@@ -1,13 +1,13 @@
 //! Zip archives with stored or deflated members.
 //!
-//! The size and the checksum of a member are verified while it is read: reading never returns more bytes
-//! than the listed size.
+//! The checksum of a member is verified while it is read, and reading never returns more bytes than its listed
+//! size.
 
 use std::io::{Read, Seek};
 use zip::CompressionMethod;
 use zip::read::{ZipArchive, ZipReadOptions};
 
-/// An archive; errors do not contain its name.
+/// A zip archive; errors do not contain its name.
 #[derive(Clone, Debug)]
 pub(super) struct Archive<R>(ZipArchive<R>);
 

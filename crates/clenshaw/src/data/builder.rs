@@ -11,7 +11,7 @@ use crate::tensor::{Mat, Pattern};
 pub struct DatasetBuilder {
     name: String,
     edges: Vec<(u32, u32, f32)>,
-    /// `None` if not set, or if the number of values is not a multiple of the number of nodes.
+    /// `None` if not set, or if the number of values was not a multiple of the number of nodes.
     features: Option<Features>,
     /// The label of each node; empty if it is unknown.
     labels: Vec<String>,
@@ -81,7 +81,8 @@ impl DatasetBuilder {
     ///
     /// # Errors
     /// If features are missing or do not have the same number of values for each node, if the numbers of
-    /// feature rows and labels differ, if an edge is invalid, or if [`Dataset::checked`] returns an error.
+    /// feature rows and labels differ, or if [`Graph::from_weighted_edges`] or [`Dataset::checked`] returns an
+    /// error.
     pub fn build(self) -> Result<Dataset> {
         let graph = Graph::from_weighted_edges(&self.name, self.n_nodes, &self.edges)?;
         let features = self.features.ok_or_else(|| Error::Data {

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! An entry is used only if its stamp matches: a digest of the versions of this crate and its readers
-//! and of the path, size and modification time of every source file.
+//! and of the path, size and times of modification of every source file.
 //! An invalid entry is rewritten. If the cache cannot be written, loading still succeeds.
 
 use super::fingerprint::Fingerprint;
@@ -33,8 +33,8 @@ pub(super) struct CacheSource<'a> {
 
 /// Returns the cached result of `read`, or calls it and caches the result in the folder `cache`.
 ///
-/// The result is not cached if `cache` is `None`, if the file system has no modification times, if a file
-/// changed during the call, or if the data set cannot be trained on.
+/// The result is not cached if `cache` is `None`, if a modification time is unknown, if a file changed during
+/// the call, or if [`Dataset::checked`] would return an error.
 pub(super) fn load_or_read(
     cache: Option<&Path>,
     source: &CacheSource<'_>,
@@ -54,7 +54,7 @@ pub(super) fn load_or_read(
     Ok(dataset)
 }
 
-/// Writes an entry, after removing the oldest of the other entries and what killed processes left behind.
+/// Writes an entry, after removing the oldest of the other entries and the partial files of killed processes.
 fn write(dataset: &Dataset, stamp: &str, entry: &Path) -> Result<()> {
     if let Some(folder) = entry.parent() {
         let _ = fs::create_dir_all(folder);
@@ -79,7 +79,7 @@ fn remove_oldest(folder: &Path, entry: &Path) {
     }
 }
 
-/// Whether a file is named like `0123456789abcdef.graph`; no other file is ever removed.
+/// Whether a file is named like `0123456789abcdef.graph`, as all entries are.
 fn is_entry(path: &Path) -> bool {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let is_hash = stem.len() == 16 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -92,7 +92,7 @@ fn entry_name(source: &CacheSource<'_>) -> String {
     digest.list(path_bytes(source.path)).hex()[..16].to_owned() + ".graph"
 }
 
-/// The stamp of these files; `None` if the file system has no modification times.
+/// The stamp of these files; `None` if the modification time of one is unknown.
 fn stamp(files: &[PathBuf]) -> Option<String> {
     let version = env!("CARGO_PKG_VERSION");
     let start = Fingerprint::new("clenshaw sources").number(READER_VERSION).list(version.bytes());

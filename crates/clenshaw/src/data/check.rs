@@ -28,7 +28,7 @@ pub struct CheckReport {
     /// Input format: `tables`, `npz`, `graphml`, `gml`, `gexf`, `node-link json`, `pajek`, `edge list`,
     /// `metis`, `tables with npz edges`, `graph file`, `embedded`, ...
     pub format: &'static str,
-    /// The checksums of the published files, if the folder of the data set exists.
+    /// The comparison with the published files, if the data set has any and its folder exists.
     pub files: Option<ChecksumSummary>,
     /// The findings, warnings first.
     pub findings: Vec<Finding>,
@@ -74,7 +74,7 @@ pub enum Severity {
 
 /// Loads a graph without the cache and reports what may be wrong with it; an error if it cannot be loaded.
 ///
-/// `text` is a name or path, and `options` apply to the user's own node table.
+/// `text` is the name or path of the graph, and `options` apply to the node table of a user's own graph.
 pub fn check(store: &Store, text: &str, options: &TableOptions) -> Result<CheckReport> {
     let uncached = store.clone().with_cache(None);
     let dataset = load_as(&uncached, text, read::Interpretation::Inferred(options))?;
@@ -123,6 +123,7 @@ fn check_files(name: &str, folder: &Path) -> Result<(ChecksumSummary, Option<Fin
     Ok((ChecksumSummary { listed, good, unknown }, finding))
 }
 
+/// Creates a finding; `text` describes it, given the count.
 fn finding(
     kind: &'static str,
     severity: Severity,
@@ -199,8 +200,8 @@ fn list(names: &[String]) -> String {
     }
 }
 
-/// Returns the names of the splits with an empty part, of those with a class without training nodes,
-/// and of those with labelled nodes in no part.
+/// Returns the names of the splits with an empty part, of the splits that have a class without training nodes,
+/// and of the splits that leave labelled nodes out.
 fn split_problems(dataset: &Dataset) -> [Vec<String>; 3] {
     let labelled = dataset.labelled();
     let classes = |nodes: &[u32]| {

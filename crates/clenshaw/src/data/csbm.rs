@@ -8,7 +8,7 @@
 //! With `N_in` pairs within a class and `N_out` across, `p = h M / N_in` and `q = (1 - h) M / N_out`
 //! give `M = n degree / 2` edges on average, a share `h` of them within a class.
 //! With the default settings, 63% of the nodes can be classified correctly from their features alone;
-//! a high-pass filter increases this by 20 percentage points, a low-pass filter reduces it by as many.
+//! a high-pass filter increases this by 20 percentage points, and a low-pass filter reduces it by 20.
 //! Edges are sampled by geometric gaps (Batagelj & Brandes 2005), so the running time is proportional
 //! to the number of edges.
 //! Deshpande, Sen, Montanari & Mossel, NeurIPS 2018, arXiv:1807.09596.
@@ -50,7 +50,7 @@ fn generate(params: &Params) -> Result<Dataset> {
     INFO.build_generated(params, Graph::from_edges(INFO.name, n, &edges)?, x, &classes)
 }
 
-/// Randomly assigned classes whose sizes differ by at most one.
+/// A random class for each node; the sizes of the classes differ by at most one.
 fn shuffled_classes(stream: &Stream, n: usize, n_classes: usize) -> Vec<u32> {
     let mut classes: Vec<u32> = (0..n).map(|i| (i % n_classes) as u32).collect();
     stream.named("classes").shuffle(&mut classes);
@@ -106,7 +106,7 @@ fn block_edges(stream: &mut Stream, members: &[Vec<u32>], p: f64, q: f64) -> Vec
     edges
 }
 
-/// Calls `each` for a random subset of `0..count`, which contains each number with probability `p`.
+/// Calls `each` for the numbers of a random subset of `0..count`, which contains each one with probability `p`.
 ///
 /// The gaps between the numbers are geometric: `floor(ln(1 - U) / ln(1 - p))`.
 fn sample_indices(stream: &mut Stream, count: usize, p: f64, mut each: impl FnMut(usize)) {

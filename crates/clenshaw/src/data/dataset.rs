@@ -7,8 +7,8 @@ use crate::graph::Graph;
 
 /// A graph with features, labels and a description.
 ///
-/// The fields can be changed freely; [`Setup::new`](crate::train::Setup::new) returns an error if
-/// [`Dataset::check_shapes`] does.
+/// The fields are public and not checked when they are set; [`Setup::new`](crate::train::Setup::new) returns an
+/// error if [`Dataset::check_shapes`] does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
     /// The name; a data set that was loaded can be loaded again under this name.
@@ -21,7 +21,7 @@ pub struct Dataset {
     pub y: Vec<Option<u32>>,
     /// The names of the classes.
     pub class_names: Vec<String>,
-    /// Its origin, in one sentence.
+    /// Its origin, for display.
     pub source: String,
     /// Known flaws that affect results.
     pub warnings: Vec<String>,
@@ -121,6 +121,7 @@ impl Dataset {
         }
     }
 
+    /// The problem that [`Dataset::check_shapes`] reports, if any.
     fn shape_problem(&self) -> Option<String> {
         let (n, rows, labels) = (self.graph.n_nodes(), self.x.n_rows(), self.y.len());
         let (nodes, classes) = (count(n, "node", "nodes"), self.n_classes());
@@ -147,6 +148,7 @@ impl Dataset {
         Some(format!("node {node} has label {class}, but there {are} {classes}"))
     }
 
+    /// Describes missing or non-finite features, if there are any.
     fn feature_problem(&self) -> Option<String> {
         if self.x.n_cols() == 0 {
             return Some("the nodes have no features; expected at least one column".into());
@@ -156,6 +158,7 @@ impl Dataset {
         })
     }
 
+    /// Describes the problem if fewer than two classes have labels.
     fn label_problem(&self) -> Option<String> {
         match self.class_sizes().iter().filter(|&&size| size > 0).count() {
             0 => Some("no node has a label; expected labels of at least two classes".into()),
@@ -183,7 +186,7 @@ impl Dataset {
         (0..self.y.len() as u32).filter(|&node| self.y[node as usize].is_some()).collect()
     }
 
-    /// The SHA-256 of graph, features and labels, in hexadecimal; names and origin are not included.
+    /// The SHA-256 of graph, features and labels, in hexadecimal; names, splits and origin are not included.
     pub fn sha256(&self) -> String {
         let adjacency = self.graph.adjacency();
         let to_u64 = |offsets: &[usize]| offsets.iter().map(|&o| o as u64).collect::<Vec<_>>();

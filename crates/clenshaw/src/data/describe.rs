@@ -1,18 +1,18 @@
 //! Statistics of a data set.
 
 use super::{Dataset, Metric};
-use crate::graph::{components, edge_homophily, node_homophily};
+use crate::graph::{component_sizes, edge_homophily, node_homophily};
 use serde::Serialize;
 use std::collections::HashSet;
 
 /// The statistics that `clenshaw data show` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Description {
-    /// The name to load it by.
+    /// The name of the data set.
     pub name: String,
     /// Number of nodes.
     pub nodes: usize,
-    /// Undirected edges, each counted once, without loops.
+    /// Number of undirected edges, each counted once, without loops.
     pub edges: usize,
     /// Number of feature columns.
     pub features: usize,
@@ -28,8 +28,8 @@ pub struct Description {
     pub unlabelled: usize,
     /// Share of edges between nodes of the same class; `None` if no edge has two labelled ends.
     pub edge_homophily: Option<f64>,
-    /// Mean over nodes of the share of neighbours of the node's own class, Geom-GCN's H(G); `None` if it
-    /// is undefined for every node.
+    /// The share of labelled neighbours of the node's own class, averaged over nodes: Geom-GCN's H(G). `None` if
+    /// no labelled node has a labelled neighbour.
     pub node_homophily: Option<f64>,
     /// Number of nodes without neighbours.
     pub isolated: usize,
@@ -63,9 +63,12 @@ impl Description {
     /// assert_eq!((cora.components, cora.largest_component), (78, 2485));
     /// # Ok::<(), clenshaw::Error>(())
     /// ```
+    ///
+    /// # Panics
+    /// If [`Dataset::check_shapes`] would return an error for the labels.
     pub fn of(dataset: &Dataset) -> Self {
         let (graph, y) = (&dataset.graph, &dataset.y);
-        let sizes = components(graph);
+        let sizes = component_sizes(graph);
         let degrees = (0..graph.n_nodes()).map(|i| graph.degree(i));
         Self {
             name: dataset.name.clone(),

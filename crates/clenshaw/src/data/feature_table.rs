@@ -1,7 +1,7 @@
 //! Features from a table in memory, by the rules for the columns of node tables.
 
 use super::schema::{Schema, encode_features, encode_with_schema};
-use super::table::Table;
+use super::table::TextTable;
 use super::{Features, TableOptions};
 use crate::error::{Error, Result};
 
@@ -30,7 +30,7 @@ use crate::error::{Error, Result};
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
 pub struct FeatureTable {
-    table: Table,
+    table: TextTable,
 }
 
 /// The features of a table.
@@ -48,11 +48,12 @@ impl FeatureTable {
     /// Creates a table from the names and cells of its columns; an empty cell is missing.
     ///
     /// # Errors
-    /// If two columns have the same name, or if the columns do not have the same number of cells.
+    /// If two columns have the same name, if the columns do not have the same number of cells, or if a column is
+    /// larger than 4 GiB.
     pub fn new(columns: impl IntoIterator<Item = (String, Vec<String>)>) -> Result<Self> {
         let (names, cells): (Vec<String>, Vec<Vec<String>>) = columns.into_iter().unzip();
         let n_rows = cells.first().map_or(0, Vec::len);
-        let mut table = Table::new("the feature table", names.iter().cloned());
+        let mut table = TextTable::new("the feature table", names.iter().cloned());
         let repeated = (0..names.len()).find(|&i| names[..i].contains(&names[i]));
         if let Some(i) = repeated {
             return Err(table.error(format!("two columns are named `{}`", names[i])));

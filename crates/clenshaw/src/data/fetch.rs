@@ -62,9 +62,9 @@ pub struct FetchOptions<'a> {
     pub retry: RetryPolicy,
     /// Proxies for HTTP and HTTPS.
     pub proxies: Proxies,
-    /// Called on every progress event.
+    /// Called for every progress event.
     pub on_event: &'a dyn Fn(FetchEvent<'_>),
-    /// Set this flag to stop with [`Error::Interrupted`]; partial downloads are kept.
+    /// Set this flag to stop downloads with [`Error::Interrupted`]; partial downloads are kept.
     pub cancel: &'a AtomicBool,
 }
 
@@ -180,7 +180,8 @@ pub enum FileState {
     Replaced,
 }
 
-/// Fetches the missing and invalid files of a data set; after an error, those already fetched are kept.
+/// Fetches the missing and invalid files of a data set, or only verifies the existing ones if
+/// [`FetchOptions::offline`] is set. After an error, the files already fetched are kept.
 pub fn fetch(manifest: &Manifest, options: &FetchOptions<'_>) -> Result<FetchReport> {
     if options.offline {
         return verify(manifest, options);
@@ -275,7 +276,7 @@ pub(super) fn changed_files(manifest: &Manifest, folder: &Path) -> Vec<String> {
     manifest.files.iter().filter(is_changed).map(warning).collect()
 }
 
-/// Returns whether all files of a data set exist, given its folder; their contents are not verified.
+/// Whether all files of a data set exist in its folder `folder`; their contents are not verified.
 pub fn is_complete(manifest: &Manifest, folder: &Path) -> bool {
     let root = folder.parent().unwrap_or(folder);
     manifest.files.iter().all(|file| root.join(&file.path).is_file())

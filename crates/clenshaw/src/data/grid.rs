@@ -1,7 +1,7 @@
 //! A smooth image on a 2-D grid, observed with noise.
 //!
 //! ```text
-//! f(r, c) = sum_w cos(2 pi (a_w r + b_w c + phi_w))       r, c in [0, 1); |a_w|, |b_w| at most 2
+//! f(r, c) = sum_w cos(2 pi (a_w r + b_w c + phi_w))       row r, column c in [0, 1); |a_w|, |b_w| <= 2
 //! x_i = f_i g + noise z_i                                 g ~ N(0, I_d / d)
 //! y_i = index of the brightness quantile of f_i
 //! ```
@@ -62,7 +62,7 @@ fn edges(rows: usize, columns: usize) -> Vec<(u32, u32)> {
     edges
 }
 
-/// `f(r, c)`, scaled to mean 0 and variance 1.
+/// The brightness `f(r, c)` of all pixels, row by row, scaled to mean 0 and variance 1.
 fn image(stream: &mut Stream, rows: usize, columns: usize) -> Vec<f64> {
     let mut wave = || [stream.symmetric(2.0), stream.symmetric(2.0), stream.unit()];
     let waves: Vec<[f64; 3]> = (0..WAVES).map(|_| wave()).collect();

@@ -137,7 +137,7 @@ impl DatasetInfo {
         }
     }
 
-    /// Returns its published files, if it has any; an embedded data set has them too.
+    /// Returns its published files; `None` for a generated data set.
     pub fn files(&self) -> Option<&FileDataset> {
         match &self.origin {
             DatasetOrigin::Embedded { published, .. } => Some(published),
@@ -172,7 +172,7 @@ impl DatasetInfo {
         dataset.checked()
     }
 
-    /// The error if the data set's folder is in none of the store's folders.
+    /// The error for a data set whose folder is in none of the store's folders.
     fn not_found(&self, store: &Store, files: &FileDataset) -> Error {
         let searched = store.folders().iter().map(|folder| folder.join(files.folder)).collect();
         Error::MissingFiles { graph: self.name.into(), searched }
@@ -207,7 +207,7 @@ pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// Returns an error if there are fewer than two nodes per class.
+/// Returns an error if there are fewer than two nodes per class on average.
 fn check_classes(n_classes: usize, n_nodes: usize) -> Result<()> {
     let max_classes = n_nodes / 2;
     let too_many = || Error::OutOfRange {
@@ -325,7 +325,7 @@ fn load_known(store: &Store, info: &DatasetInfo, text: &str) -> Result<Dataset> 
     Err(Error::BadValue { key: "graph".into(), value: text.into(), expected })
 }
 
-/// Returns a warning if table options are set; for graphs that are not read from a node table.
+/// Returns a warning if table options are set, for a graph that is not read from a node table.
 fn unused_options(interpretation: Interpretation) -> Option<String> {
     match interpretation {
         Interpretation::Inferred(options) if *options != TableOptions::default() => Some(
@@ -335,8 +335,8 @@ fn unused_options(interpretation: Interpretation) -> Option<String> {
     }
 }
 
-/// Loads a user's own files, from the store's cache if they have not changed; with a stored schema, the
-/// cache is not used.
+/// Loads a user's own files, or their cached result if they have not changed. The cache is not used for graph
+/// files and with a stored schema.
 fn load_path(store: &Store, path: &Path, interpretation: Interpretation) -> Result<Dataset> {
     if read::format(path) == "graph file" {
         let mut dataset = read::read_path(path, interpretation)?.checked()?;

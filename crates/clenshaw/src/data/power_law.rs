@@ -95,6 +95,7 @@ impl EdgeEndpoints {
         Self { by_class: pairs.iter().map(|&(u, v)| vec![u, v]).collect(), count: 2 * pairs.len() }
     }
 
+    /// Adds an endpoint of an edge: a node of this community.
     fn add(&mut self, class: u32, node: u32) {
         self.by_class[class as usize].push(node);
         self.count += 1;

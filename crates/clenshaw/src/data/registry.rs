@@ -119,7 +119,7 @@ const FACEBOOK100: DatasetRelease = DatasetRelease {
     })
 };
 
-/// What data sets that were released together have in common.
+/// The properties that data sets released together have in common.
 #[derive(Clone, Copy)]
 struct DatasetRelease {
     paper: &'static str,

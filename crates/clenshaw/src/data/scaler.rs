@@ -23,7 +23,7 @@ pub enum Scaler {
     Raw,
     /// Every row is divided by its sum; a row whose sum is 0 becomes zero.
     Row0,
-    /// The minimum of the training graph is subtracted; then every row with a sum above 1 is divided by it.
+    /// The minimum of the training graph is subtracted; then every row with a sum above 1 is divided by its sum.
     Row {
         /// The smallest value in the training graph.
         minimum: f32,
@@ -57,7 +57,7 @@ impl Scaler {
         }
     }
 
-    /// Scales features with these statistics; sparse features stay sparse if few columns are shifted.
+    /// Scales features with these statistics; sparse features become dense if too many of their zeros change.
     ///
     /// # Panics
     /// If this is [`Scaler::Columns`] and the number of columns differs from that of the training graph.
@@ -74,9 +74,8 @@ impl Scaler {
     }
 }
 
-/// Mean and unbiased standard deviation of the selected columns; a constant column has std 1. Other columns
-/// have mean 0 and std 1.
-/// `is_selected` receives the stored values of a column.
+/// A scaler with the mean and the unbiased standard deviation of the selected columns; a constant column has
+/// std 1. Other columns have mean 0 and std 1. `is_selected` receives the stored values of a column.
 fn columns(x: &Features, is_selected: impl Fn(&[f32]) -> bool) -> Scaler {
     let n = x.n_rows() as f64;
     let (mut mean, mut std) = (vec![], vec![]);
@@ -114,6 +113,8 @@ fn stored_columns(x: &Features) -> Vec<Vec<f32>> {
     columns
 }
 
+/// `(x - mean) / std` for each column; the result is sparse if `x` is and at most a quarter of the columns are
+/// shifted.
 fn standardise(x: &Features, mean: &[f64], std: &[f64]) -> Features {
     let scale = |j: usize, value: f32| ((f64::from(value) - mean[j]) / std[j]) as f32;
     let shifted: Vec<u32> = (0..mean.len() as u32).filter(|&j| mean[j as usize] != 0.0).collect();
@@ -160,6 +161,7 @@ fn minimum(x: &Features) -> f32 {
     if all_stored { stored } else { stored.min(0.0) }
 }
 
+/// `x - minimum`; dense unless `minimum` is 0.
 fn subtract(x: &Features, minimum: f32) -> Features {
     if minimum == 0.0 {
         return x.clone();

@@ -8,7 +8,7 @@
 //! | `all-labels` | all labelled nodes for training, none for validation and testing |
 //! | `file:PATH` | lines `node,part` with part `train`, `val` or `test` |
 //! | `public`, `geom:3`, `linkx:0`, `fixed:2`, `own` | a split that comes with the data set |
-//! | `all` | all splits that come with the data set: the run with seed `s` uses number `s` |
+//! | `all` | all splits that come with the data set: the run with seed `s` uses number `s` modulo their count |
 //!
 //! `n` counts labelled nodes; a node without a label is in no part.
 //! `balanced` is what GPRGNN, BernNet, ChebNetII and ClenshawGCN report. Small classes may have no
@@ -72,7 +72,8 @@ pub(super) fn part_named(word: &str) -> Option<usize> {
 }
 
 impl SplitKind {
-    /// The split for a user's own graph: the one that comes with it, or all of them, or `stratified`.
+    /// The default for a user's own graph: the split that comes with it; `all` if there are several, and
+    /// `stratified` if there is none.
     pub fn default_for(dataset: &Dataset) -> Self {
         match &dataset.splits[..] {
             [] => Self::Stratified,
@@ -81,7 +82,7 @@ impl SplitKind {
         }
     }
 
-    /// Returns whether the split comes with the data set, and so refers to nodes in their published order.
+    /// Whether the split comes with the data set, and therefore refers to nodes in their published order.
     pub fn is_published(&self) -> bool {
         matches!(self, Self::Published(_) | Self::All)
     }
@@ -113,7 +114,7 @@ impl SplitKind {
         self.build(parts, provenance)
     }
 
-    /// Assigns the labelled nodes to the parts; the same seed gives the same split.
+    /// Assigns labelled nodes to the parts; the same seed gives the same split.
     ///
     /// # Errors
     /// If a part that must not be empty would be empty, if the data set comes with no such split, or if the file
@@ -159,12 +160,14 @@ impl SplitKind {
         Ok(Split { provenance, ..Split::new(&self.to_string(), parts)? })
     }
 
+    /// An error about this kind of split.
     fn error(&self, problem: String) -> Error {
         Error::Split { split: self.to_string(), problem }
     }
 }
 
-/// 60/20/20 of each class, at least one node for training, then for testing, then for validation.
+/// 60/20/20 of each class. Each part has at least one node of every class with three or more nodes; of two nodes,
+/// one is for training and one for testing.
 fn stratified(dataset: &Dataset, stream: &mut Stream) -> [Vec<u32>; 3] {
     let mut parts = [vec![], vec![], vec![]];
     for mut nodes in nodes_by_class(dataset) {
@@ -199,6 +202,7 @@ fn balanced(dataset: &Dataset, stream: &mut Stream) -> [Vec<u32>; 3] {
     [train, val.to_vec(), test.to_vec()]
 }
 
+/// Randomly assigns nodes to the parts, in proportion to the shares.
 fn ratio(mut nodes: Vec<u32>, shares: [f64; 3], stream: &mut Stream) -> [Vec<u32>; 3] {
     let [train, val, _] = shares.map(|share| share / shares.iter().sum::<f64>());
     let n = nodes.len() as f64;
@@ -279,7 +283,7 @@ impl Split {
         [&self.train, &self.val, &self.test]
     }
 
-    /// The name, the sizes and the seed, for display.
+    /// The name, the sizes and, for a random split, the seed, for display.
     pub fn provenance(&self) -> &str {
         &self.provenance
     }
@@ -328,6 +332,7 @@ impl Split {
         }
     }
 
+    /// Returns an error if a node is not in the graph.
     fn check_range(&self, dataset: &Dataset) -> Result<()> {
         let n = dataset.y.len();
         let last = self.parts().into_iter().filter_map(<[u32]>::last).max();
@@ -341,6 +346,7 @@ impl Split {
         }
     }
 
+    /// An error about the nodes of the split.
     fn data_error(&self, problem: String) -> Error {
         Error::Data { place: format!("split `{}`", self.provenance), problem }
     }
@@ -392,6 +398,7 @@ impl FromStr for SplitKind {
     }
 }
 
+/// Parses `a/b/c`; `None` unless these are finite non-negative numbers, the first one positive.
 fn parse_shares(text: &str) -> Option<[f64; 3]> {
     let shares = text.split('/').map(|share| share.trim().parse::<f64>().ok());
     let shares: [f64; 3] = shares.collect::<Option<Vec<_>>>()?.try_into().ok()?;

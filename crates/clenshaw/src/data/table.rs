@@ -8,8 +8,8 @@ const MAX_COLUMN_BYTES: usize = u32::MAX as usize;
 
 /// A table of text cells with named columns.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
-    /// The file, for error messages.
+pub(crate) struct TextTable {
+    /// The name of the table in error messages, such as its path.
     pub place: String,
     pub columns: Vec<TextColumn>,
     /// Whether the names of the columns are in the file; otherwise they are numbers from 1.
@@ -32,7 +32,7 @@ pub(crate) struct TextColumn {
     ends: Vec<u32>,
 }
 
-impl Table {
+impl TextTable {
     /// Creates a table without rows, whose header contains these names.
     pub fn new(place: &str, names: impl IntoIterator<Item = String>) -> Self {
         let column = |name| TextColumn { name, ..TextColumn::default() };
@@ -90,6 +90,7 @@ impl Table {
         self.columns.iter_mut().for_each(|column| column.fill(self.n_rows));
     }
 
+    /// The number of rows, including one that was only started.
     pub fn n_rows(&self) -> usize {
         self.n_rows
     }
@@ -103,7 +104,7 @@ impl Table {
         })
     }
 
-    /// Describes a column in error messages.
+    /// Describes a column for messages, by its name or its number from 1.
     pub fn describe_column(&self, column: usize) -> String {
         match self.has_header {
             true => format!("column `{}`", self.columns[column].name),

@@ -1,4 +1,4 @@
-//! The command that trains a request.
+//! The `clenshaw train` command of a request.
 
 use super::Request;
 use crate::data::TableOptions;
@@ -38,6 +38,7 @@ impl Request {
     }
 }
 
+/// The options for the columns of the user's tables, without those that are not set.
 fn table_arguments(table: &TableOptions) -> Vec<String> {
     let fill = table.fill.map(|fill| serde_json::json!(fill));
     let one = |option, value: &Option<String>| (option, value.iter().cloned().collect::<String>());
@@ -55,7 +56,7 @@ fn table_arguments(table: &TableOptions) -> Vec<String> {
     given.flat_map(|(option, value)| [option.to_owned(), value]).collect()
 }
 
-/// A word in single quotes, unless all its characters are safe in a shell.
+/// The word as an argument in a POSIX shell: in single quotes if it is empty or has other than safe characters.
 fn quoted(word: &str) -> String {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_safe) {

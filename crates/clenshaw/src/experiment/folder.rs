@@ -1,5 +1,5 @@
-//! A run folder on disk. Every file and every finished run is written under a temporary name and
-//! renamed, so that a reader never sees a partial file or run.
+//! A run folder on disk. Results and checkpoints are written under a temporary name and renamed, so that a
+//! reader never sees a part of a file or of a finished run.
 
 use super::{Provenance, Request, RunRecord, Summary};
 use crate::data::{Dataset, Split};
@@ -13,9 +13,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The file that requests the process that trains in a folder to stop.
+/// The file whose presence requests the process that trains in a folder to stop.
 const STOP: &str = "stop";
-/// Number of attempts to lock a folder; processes that follow a run lock it for a moment.
+/// Number of attempts to lock a folder; a process that follows runs also locks it, but only briefly.
 const LOCK_ATTEMPTS: usize = 10;
 /// Pause between two attempts.
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
@@ -31,11 +31,12 @@ pub(super) struct RunFolder {
 pub(super) type RunFiles = Vec<(&'static str, Vec<u8>)>;
 
 impl RunFolder {
-    /// Creates or reuses a folder, and locks it. Earlier results are removed unless `resume`.
+    /// Creates or reuses a folder, and locks it. Removes earlier results unless `resume` is set.
     ///
     /// # Errors
-    /// If `path` is a file or cannot be written; if the folder contains a different request, unrelated files
-    /// or, with `resume`, runs on different data or splits; or if another process is training in it.
+    /// If `path` is a file or cannot be written; if the folder contains a different request or unrelated files;
+    /// with `resume`, if it contains runs on different data or splits or of another instruction path; or if
+    /// another process is training in it.
     pub fn open(
         path: &Path,
         request: &Request,
@@ -53,11 +54,11 @@ impl RunFolder {
                 return Err(occupied("contains a run with different settings"));
             }
             Some(_) => {}
-            // The first file to be written: a folder with other files and without this one is not ours.
+            // Written before all other files: a folder with other files but without this one is not a run folder.
             None => write(&run_toml, text.as_bytes())?,
         }
         let (data_json, origin) = (path.join("data.json"), RunOrigin::new(fingerprint));
-        // A request that an earlier process has not seen does not concern this one.
+        // A request that an earlier process has not read does not concern this one.
         ignore_missing(fs::remove_file(path.join(STOP)), path.join(STOP))?;
         if !resume {
             folder.clear()?;
@@ -78,8 +79,8 @@ impl RunFolder {
         Ok((Self { path: path.to_owned(), lock: None }, request))
     }
 
-    /// Removes earlier results. All runs disappear at once, and before the digests of their data, so that a
-    /// process killed here leaves neither part of a run nor runs of unknown data.
+    /// Removes earlier results. All runs are removed at once, before the digests of their data, so that a
+    /// process killed here leaves neither a partial run nor runs on unknown data.
     fn clear(&self) -> Result<()> {
         let removed = self.path.join(REMOVED_RUNS);
         ignore_missing(fs::rename(self.runs_path(), &removed), self.runs_path())?;
@@ -91,7 +92,7 @@ impl RunFolder {
 
     /// Removes what processes that were killed while writing left behind.
     fn remove_partials(&self) {
-        // A process with the number of this one has ended.
+        // A file with the ID of this process was left behind by an earlier process with the same ID.
         let is_dead = |process| process == std::process::id() || !files::is_running(process);
         files::remove_partials(&self.path, is_dead);
         files::remove_partials(&self.runs_path(), is_dead);
@@ -102,7 +103,7 @@ impl RunFolder {
         }
     }
 
-    /// Fails if the folder was deleted or replaced since it was locked.
+    /// Fails if the folder was deleted or replaced since it was locked. Does nothing if it is open for reading.
     pub fn check_presence(&self) -> Result<()> {
         let present = match &self.lock {
             Some(lock) => is_same_file(lock, &self.path.join(LOCK)),
@@ -111,7 +112,7 @@ impl RunFolder {
         present.then_some(()).ok_or_else(|| Error::FolderLost { folder: self.path.clone() })
     }
 
-    /// Converts the error of a write: a missing path means that the folder or a part of it was deleted.
+    /// Converts the error of a failed write: a missing path means that the folder or a part of it was deleted.
     fn check_written<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| match error.is_not_found() {
             true => Error::FolderLost { folder: self.path.clone() },
@@ -132,22 +133,24 @@ impl RunFolder {
         files::read(&self.run_path(seed).join(file))
     }
 
-    /// The record of a run; `None` unless it is finished.
+    /// The record of a run; `None` unless it is finished. Fails if the file is invalid.
     pub fn record(&self, seed: u64) -> Result<Option<RunRecord>> {
         read_json(&self.run_path(seed).join("record.json"))
     }
 
-    /// The digests of the data and splits of this folder; `None` if they were not written.
+    /// The digests of the data and splits of this folder; `None` if they were not written. Fails if the file is
+    /// invalid.
     pub fn fingerprint(&self) -> Result<Option<DataFingerprint>> {
         read_json(&self.path.join("data.json"))
     }
 
-    /// The receipt; `None` unless all runs are finished.
+    /// The receipt; `None` unless all runs are finished. Fails if the file is invalid.
     pub fn receipt(&self) -> Result<Option<RunReceipt>> {
         read_json(&self.path.join("receipt.json"))
     }
 
-    /// Writes the files of a finished run and removes its checkpoint.
+    /// Writes the files of a finished run and removes its checkpoint. Fails if the folder was removed or cannot be
+    /// written.
     pub fn finish_run(&self, seed: u64, files: RunFiles) -> Result<()> {
         self.check_presence()?;
         let partial = self.runs_path().join(format!(".{seed}.partial"));
@@ -173,7 +176,7 @@ impl RunFolder {
         self.runs_path().join(progress_name(seed))
     }
 
-    /// Returns whether a process has requested to stop, and forgets the request.
+    /// Returns whether a process has requested this one to stop, and removes the request.
     pub fn take_stop_request(&self) -> bool {
         fs::remove_file(self.path.join(STOP)).is_ok()
     }
@@ -182,19 +185,19 @@ impl RunFolder {
         self.runs_path().join(format!("{seed}.checkpoint"))
     }
 
-    /// The checkpoint of an interrupted run: its path and contents; `None` if there is none.
+    /// The checkpoint of an interrupted run: its path and contents; `None` if it is missing or cannot be read.
     pub fn checkpoint(&self, seed: u64) -> Option<(String, Vec<u8>)> {
         let path = self.checkpoint_path(seed);
         files::read(&path).ok().map(|bytes| (path.display().to_string(), bytes))
     }
 
-    /// Writes the checkpoint of a run in progress.
+    /// Writes the checkpoint of a run in progress. Fails if the folder was removed or cannot be written.
     pub fn save_checkpoint(&self, seed: u64, bytes: &[u8]) -> Result<()> {
         self.check_presence()?;
         self.check_written(write(&self.checkpoint_path(seed), bytes))
     }
 
-    /// Writes the summary and the receipt.
+    /// Writes the summary and the receipt. Fails if the folder was removed or cannot be written.
     pub fn finish(&self, summary: &Summary, receipt: &RunReceipt) -> Result<()> {
         self.check_presence()?;
         self.check_written(write(&self.path.join("summary.json"), &json(summary)))?;
@@ -216,8 +219,7 @@ pub(super) struct RunReceipt {
     seconds: f64,
 }
 
-/// The contents of `data.json`: everything that all runs of a folder have in common and `run.toml` does not
-/// contain.
+/// The contents of `data.json`: what must be the same for all runs of a folder and is not in `run.toml`.
 #[derive(Serialize, Deserialize)]
 pub(super) struct RunOrigin {
     #[serde(flatten)]
@@ -234,7 +236,7 @@ impl RunOrigin {
         Self { fingerprint: fingerprint.clone(), bit_class: Some(bit_class) }
     }
 
-    /// Returns why runs of another origin cannot be continued.
+    /// If runs of one origin cannot be continued with the other, returns the reason as an error.
     fn check_same(&self, other: &Self) -> std::result::Result<(), &'static str> {
         if self.fingerprint != other.fingerprint {
             return Err("contains runs on different data or splits");
@@ -285,7 +287,7 @@ impl RunReceipt {
 }
 
 impl DataFingerprint {
-    /// The digests of the data and of splits drawn from consecutive seeds.
+    /// The digests of the data and of splits drawn from consecutive seeds, the first from `seed`.
     pub fn new(data_sha256: String, seed: u64, splits: &[Split]) -> Self {
         let split = |(i, split): (usize, &Split)| SplitFingerprint {
             seed: seed + i as u64,
@@ -302,8 +304,8 @@ const LOCK: &str = ".lock";
 /// The name of the folder of earlier runs while it is being deleted.
 const REMOVED_RUNS: &str = ".runs.partial";
 
-/// Returns why a path cannot become a run folder: it is not a folder, or it has no `run.toml` but files
-/// other than those that a process has when it is killed before it writes `run.toml`.
+/// If a path cannot become a run folder, returns the reason as an error: it is a file, or a folder without
+/// `run.toml` that contains more than a process leaves behind if it is killed before it writes `run.toml`.
 fn check_contents(path: &Path) -> std::result::Result<(), &'static str> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries.flatten(),
@@ -356,7 +358,7 @@ fn is_same_file(file: &File, path: &Path) -> bool {
         .is_ok_and(|at_path| file.metadata().is_ok_and(|open| identity(open) == identity(at_path)))
 }
 
-/// Whether a path exists; elsewhere, a file cannot be deleted while it is open.
+/// Whether the path still exists, which is enough on systems that do not delete open files.
 #[cfg(not(unix))]
 fn is_same_file(_: &File, path: &Path) -> bool {
     path.exists()
@@ -370,7 +372,8 @@ fn read_text(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Whether a process is training in a folder; `None` if the file system does not support locks.
+/// Whether a process is training in a folder; `None` if the file system does not support locks, and `false` if
+/// there is no lock file.
 pub(super) fn is_locked(folder: &Path) -> Option<bool> {
     let Ok(file) = File::open(folder.join(LOCK)) else { return Some(false) };
     match file.try_lock_shared() {
@@ -391,7 +394,7 @@ pub(super) fn write_stop_request(folder: &Path) -> Result<()> {
     fs::write(&path, "requested by `clenshaw watch`\n").map_err(Error::io(path))
 }
 
-/// Whether a request to stop has not been seen yet.
+/// Whether there is a request to stop that has not been read yet.
 pub(super) fn has_stop_request(folder: &Path) -> bool {
     folder.join(STOP).exists()
 }

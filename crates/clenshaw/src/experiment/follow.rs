@@ -1,8 +1,8 @@
 //! Following the runs of a folder while another process trains them.
 //!
 //! Nothing is written except a request to stop. The lock of the folder shows whether a process is training
-//! in it; files that are older than `data.json`, which every process writes when it starts, belong to an
-//! earlier process.
+//! in it; files that are older than `data.json`, which every process writes when it starts to train, belong to
+//! an earlier process.
 
 use super::folder::{
     RunFolder, has_stop_request, is_locked, progress_name, read_json, write_stop_request,
@@ -25,13 +25,13 @@ const RECENT: Duration = Duration::from_secs(30);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
-    /// Not started, or resumed later by the process that is training other runs of the folder.
+    /// Not started, or interrupted earlier and not yet resumed by the process that is training in the folder.
     Waiting,
     /// A process is training the run.
     Running,
     /// The run is complete.
     Finished,
-    /// The run is incomplete, and no process is training it.
+    /// The run was started but not finished, and no process is training in the folder.
     Interrupted,
     /// Training failed, for example because it diverged.
     Failed,
@@ -63,7 +63,7 @@ impl FollowedFolder {
     /// Reads the state of a folder.
     ///
     /// # Errors
-    /// If it has no valid `run.toml`, or the record of a run is invalid.
+    /// If it has no valid `run.toml`, or the record of a run is invalid or cannot be read.
     pub fn open(path: &Path) -> Result<Self> {
         let (_, request) = RunFolder::open_existing(path)?;
         let mut folder = Self {
@@ -79,7 +79,7 @@ impl FollowedFolder {
         Ok(folder)
     }
 
-    /// Reads what has changed since the last call. An inactive folder costs two system calls.
+    /// Reads what has changed since the last call; while no process trains in the folder, reads no run again.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -111,12 +111,12 @@ impl FollowedFolder {
         &self.runs
     }
 
-    /// Whether a process is training in this folder.
+    /// Whether a process was training in this folder at the last update.
     pub fn is_active(&self) -> bool {
         self.is_active
     }
 
-    /// Whether the process has been requested to stop and has not seen it yet.
+    /// Whether, at the last update, the process had been requested to stop and had not yet read the request.
     pub fn stop_requested(&self) -> bool {
         self.stop_requested
     }
@@ -126,6 +126,7 @@ impl FollowedFolder {
         self.started
     }
 
+    /// Reads whether the folder is active, and the states of its unfinished runs.
     fn read_runs(&mut self) -> Result<()> {
         // First, so that a run that ends in the meantime is not reported as interrupted.
         let runs = self.path.join("runs");
@@ -156,12 +157,13 @@ impl FollowedFolder {
 }
 
 impl FollowedRun {
-    /// The epochs so far. For a run that was finished when it was first seen, nothing.
+    /// The progress so far; empty for a run that was finished when it was first seen.
     pub fn progress(&self) -> &TrainingProgress {
         self.reader.progress()
     }
 }
 
+/// One entry per run of a request, before anything is read.
 fn new_runs(request: &Request) -> Vec<FollowedRun> {
     let run = |seed| FollowedRun {
         seed,
@@ -172,16 +174,18 @@ fn new_runs(request: &Request) -> Vec<FollowedRun> {
     request.seeds().map(run).collect()
 }
 
+/// When a file was last modified; `None` if it cannot be read.
 fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|file| file.modified()).ok()
 }
 
-/// The names of the files in a folder; none if it cannot be read.
+/// The names of the files and folders in a folder; empty if it cannot be read.
 fn file_names(folder: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
+/// Whether a file in the folder has changed within [`RECENT`].
 fn has_recent_file(folder: &Path) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut times = entries.filter_map(|entry| modified(&entry.path()));
@@ -189,10 +193,11 @@ fn has_recent_file(folder: &Path) -> bool {
 }
 
 /// Requests the process that trains in a folder to stop, as with Ctrl-C: it writes checkpoints and ends,
-/// and the same command resumes the runs. It may take until the end of the current epoch.
+/// and the same command resumes the runs. The process checks for requests after an epoch, at most four times
+/// per second.
 ///
 /// # Errors
-/// If no process is training in the folder, or the request cannot be written.
+/// If the lock of the folder shows that no process is training in it, or the request cannot be written.
 pub fn request_stop(folder: &Path) -> Result<()> {
     if is_locked(folder) == Some(false) {
         let problem = "no process is training in this folder".into();

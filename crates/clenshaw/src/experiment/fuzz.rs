@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// # Panics
 /// If the target is unknown.
 pub fn is_valid(target: &str, bytes: &[u8]) -> bool {
-    // The readers of settings get the text of a file, which is checked before.
+    // Readers of settings take text; invalid UTF-8 is rejected before they are called.
     let text = String::from_utf8_lossy(bytes);
     match target {
         "cell_receipts" => with_file(bytes, |path| {
@@ -79,7 +79,7 @@ fn apply_config(text: &str) -> Result<()> {
     request.check()
 }
 
-/// Reads a journal and everything in it.
+/// Reads a journal: its studies, their user attributes and their trials.
 fn access_journal(path: &Path) -> clenshaw_tune::Result<()> {
     let storage = JournalStorage::open(path)?;
     for study in storage.studies()? {
@@ -91,7 +91,7 @@ fn access_journal(path: &Path) -> clenshaw_tune::Result<()> {
     Ok(())
 }
 
-/// Reads a progress file and evaluates its filters; returns whether its first line was accepted.
+/// Reads a progress file and evaluates its last filter; returns whether its first line was accepted.
 fn access_progress(path: &Path) -> bool {
     let mut reader = ProgressReader::default();
     reader.read(path);
@@ -106,7 +106,7 @@ fn access_progress(path: &Path) -> bool {
     progress.max_epochs > 0
 }
 
-/// Restores a checkpoint, trains one more epoch, and computes what a run stores.
+/// Restores a checkpoint; if it is valid, trains one more epoch and computes the outcome.
 fn access_checkpoint(fit: &mut Fit, bytes: &[u8]) {
     if fit.restore("it", bytes).is_ok() {
         let _ = fit.epoch();

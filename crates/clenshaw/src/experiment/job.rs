@@ -62,7 +62,8 @@ pub(super) struct ActiveJob<'a> {
 }
 
 impl<'a> ActiveJob<'a> {
-    /// Loads the graph, draws the splits, opens the folder and compiles the model.
+    /// Loads the graph, draws the splits, opens the folder and compiles the model; fails if one of these steps
+    /// fails or the request is invalid.
     pub fn new(
         index: usize,
         TrainingJob { request, folder }: &'a TrainingJob,
@@ -105,7 +106,7 @@ impl<'a> ActiveJob<'a> {
         self.request.runs
     }
 
-    /// Memory of one run, in bytes.
+    /// Size of the workspace of one run, in bytes.
     pub fn bytes_per_run(&self) -> usize {
         self.setup.plan().workspace_bytes()
     }
@@ -117,7 +118,7 @@ impl<'a> ActiveJob<'a> {
             true => Err(Error::Interrupted),
             false => self.load_or_train(i, threads),
         };
-        // The memory of the run is free by now.
+        // The run has freed its memory.
         tensor::release_free_memory();
         self.failed.fetch_or(result.is_err(), Ordering::Relaxed);
         self.lock_results()[i] = Some(result);
@@ -156,7 +157,8 @@ impl<'a> ActiveJob<'a> {
         (self.options.on_event)(self.index, event);
     }
 
-    /// Returns the record of a run: reads it if the run is finished, or trains the run and writes its files.
+    /// Returns the record of a run: reads it if the run is finished; otherwise trains the run, from its
+    /// checkpoint if there is one, and writes its files.
     fn load_or_train(&self, i: usize, threads: usize) -> Result<RunRecord> {
         let (seed, split) = (self.request.seed + i as u64, &self.splits[i]);
         let folder = self.folder.as_ref().map(|(folder, _)| folder);
@@ -184,12 +186,12 @@ impl<'a> ActiveJob<'a> {
         Ok(record)
     }
 
-    /// Trains to the end and saves checkpoints if there is a folder. If the job is cancelled or another run
-    /// fails, saves a checkpoint and returns [`Error::Interrupted`]. Also fails if a checkpoint cannot be
-    /// written.
+    /// Trains to the end; if there is a folder, saves checkpoints and the progress. If the job is cancelled or
+    /// another run fails, saves a checkpoint and returns [`Error::Interrupted`]. Also fails if training diverges,
+    /// the folder was removed or a checkpoint cannot be written.
     fn train(&self, fit: &mut Fit, i: usize, seed: u64) -> Result<()> {
         let folder = self.folder.as_ref().map(|(folder, _)| folder);
-        // Nothing is written to a folder that has taken the place of this one.
+        // Nothing is written to a folder that has replaced this one.
         folder.map(RunFolder::check_presence).transpose()?;
         let mut progress = folder.map(|folder| {
             let max_epochs = self.request.hyper.int("max_epochs");
@@ -203,6 +205,7 @@ impl<'a> ActiveJob<'a> {
         result
     }
 
+    /// As [`train`](Self::train), with the writer of the progress file.
     fn train_with(
         &self,
         fit: &mut Fit,
@@ -237,7 +240,7 @@ impl<'a> ActiveJob<'a> {
         }
     }
 
-    /// Sets the flag that stops all jobs if another process has requested to stop.
+    /// If another process has requested to stop, sets the flag that stops all jobs.
     fn check_stop_request(&self) {
         if self.folder.as_ref().is_some_and(|(folder, _)| folder.take_stop_request())
             && !self.options.cancel.swap(true, Ordering::Relaxed)
@@ -246,7 +249,7 @@ impl<'a> ActiveJob<'a> {
         }
     }
 
-    /// Scores the outcome of a run on the test nodes.
+    /// The record of a run, which includes its scores on the test nodes.
     fn record(&self, seed: u64, split: &Split, outcome: &Outcome, fit: &Fit) -> Result<RunRecord> {
         let scores = test_scores(&outcome.probabilities, &self.dataset, split)?;
         Ok(RunRecord {

@@ -6,18 +6,19 @@
 //!
 //! ```text
 //! <folder>/run.toml                        the request with all settings, enough to rerun it
-//! <folder>/data.json                       sha256 of the data and of every split
+//! <folder>/data.json                       sha256 of the data and of every split, instruction path
 //! <folder>/receipt.json                    provenance: version, data, splits, processor, threads, time
 //! <folder>/summary.json                    the records of all runs and their statistics
 //! <folder>/runs/<seed>/record.json         the scores of one run
 //!                     /epochs.jsonl        one line per epoch
 //!                     /filters.jsonl       the coefficients of the filter before training and after every
-//!                                          epoch; empty unless it is a single polynomial that depends on the parameters alone
+//!                                          epoch; empty unless the filter is a single polynomial that
+//!                                          depends on the parameters alone
 //!                     /model.safetensors   the trained model: weights, hyper-parameters, columns, scaling, classes
 //!                     /predictions.csv     node, predicted class, probability per class, part of the split
-//! <folder>/runs/<seed>.checkpoint          an unfinished run
+//! <folder>/runs/<seed>.checkpoint          the state of an unfinished run
 //! <folder>/runs/<seed>.progress.jsonl      the epochs of an unfinished run so far, for other processes to follow
-//! <folder>/stop                            a request to stop that has not been seen yet
+//! <folder>/stop                            a request to stop that has not been read yet
 //! ```
 //!
 //! Run `i` of a request has the seed `request.seed + i`. Its initial weights, its dropout and, unless
@@ -76,5 +77,5 @@ pub use tuning::{
     ranked_trials, request_study_stop, sampler, tune,
 };
 pub use verify::{
-    ACCURACY_TOLERANCE, Comparison, MIN_AGREEMENT, RunVerifier, Verification, VerifiedItem,
+    ACCURACY_TOLERANCE, MIN_AGREEMENT, RunVerifier, Verification, VerificationMode, VerifiedItem,
 };

@@ -86,8 +86,8 @@ pub fn read_run(folder: &Path, seed: Option<u64>) -> Result<FinishedRun> {
 
 /// Applies a trained run to the graph it was trained on, or to another graph with the same features.
 ///
-/// Without `seed`, the finished run with the lowest validation loss is used. Fails if there is no such run,
-/// or if the graph cannot be loaded or does not match the model.
+/// Without `seed`, the finished run with the lowest validation loss is used. Fails if there is no such run, if
+/// the model or the graph cannot be loaded or they do not match, or if the split cannot be drawn.
 pub fn predict(
     folder: &Path,
     store: &Store,
@@ -130,7 +130,8 @@ pub fn predict_with(
     Ok(Predictions::new(&dataset, None, probabilities))
 }
 
-/// The trained model of a run.
+/// Reads the trained model of a finished run; `place` is the path of the folder. Fails if the file is missing or
+/// damaged.
 pub(super) fn trained_model(files: &RunFolder, place: &str, seed: u64) -> Result<TrainedModel> {
     let file = format!("{place}/runs/{seed}/model.safetensors");
     TrainedModel::from_bytes(&file, &files.read(seed, "model.safetensors")?)

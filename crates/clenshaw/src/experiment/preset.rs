@@ -1,8 +1,8 @@
 //! Presets: the settings of a model on a graph, published ones where they exist. A model with presets has a
 //! TOML file with one table per graph.
 //!
-//! These tables are the preset `paper`: the settings of the model's own paper, or of comparisons by its
-//! followers, or tuned ones. A table that consists of tables is a further preset, with its own source:
+//! These tables are the preset `paper`: settings from the model's own paper, from later comparisons or from
+//! tuning. A table that consists of tables is a further preset, with its own source:
 //!
 //! ```toml
 //! source = "..."
@@ -20,15 +20,15 @@ use crate::model::{MODELS, ModelInfo};
 use std::fmt::{Display, Formatter};
 use toml::{Table, Value};
 
-/// The key for the command that tuned the settings of a preset, if they were not published.
+/// The key of the command that tuned the settings of a preset, if they were not published.
 const TUNED: &str = "tuned";
-/// The key of a preset that states for which other model, graph or split its settings were published.
+/// The key that states for which other model, graph or split the settings of a preset were published.
 const BORROWED: &str = "borrowed";
 
-/// The name of the preset that every model with settings has.
+/// The name of the preset that every model with presets has.
 pub const PAPER: &str = "paper";
 
-/// The name of the table that applies to all graphs without a table.
+/// The name of the table that applies to all graphs without a table of their own.
 const DEFAULT: &str = "default";
 
 /// The origin of a model's settings on a graph.
@@ -81,7 +81,8 @@ fn is_preset(value: &Value) -> bool {
     value.as_table().is_some_and(|table| table.values().any(Value::is_table))
 }
 
-/// The origin of the settings that a preset gives a model on a graph.
+/// The origin of the settings of a model on a graph with this preset: [`SettingsOrigin::LibraryDefaults`] if the
+/// model has no such preset for the graph.
 pub fn preset_origin(name: &str, info: &ModelInfo, graph: &str) -> SettingsOrigin {
     let table = preset_tables(name, info);
     let Some(preset) = preset_table(&table, graph) else {
@@ -99,8 +100,8 @@ fn entries(table: &Table) -> Vec<(String, String)> {
     settings(table).into_iter().filter(|(key, _)| key != TUNED && key != BORROWED).collect()
 }
 
-/// The settings of a model's preset for a graph, including the split; `graph` is a name in the registry.
-/// Fails if there is no preset of this name or the model has none that applies to the graph.
+/// The settings of a model's preset for a graph, including the split if the preset has one; `graph` is a name in
+/// the registry. Fails if the name of the preset is unknown, or the model has no such preset for the graph.
 pub fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(String, String)>> {
     let names = preset_names();
     if !names.iter().any(|known| known == name) {
@@ -122,12 +123,12 @@ pub fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(String, 
     }
 }
 
-/// The graphs for which a model has a preset; `default` stands for all others.
+/// The graphs for which a model has this preset; `default`, if listed, stands for all others.
 pub fn preset_graphs(name: &str, info: &ModelInfo) -> Vec<String> {
     graphs(&preset_tables(name, info))
 }
 
-/// The publication that a model's preset is taken from; empty if it has none.
+/// The publication from which a model's preset is taken; empty if there is none.
 pub fn preset_source(name: &str, info: &ModelInfo) -> String {
     let table = preset_tables(name, info);
     table.get("source").and_then(Value::as_str).unwrap_or_default().to_owned()
@@ -146,6 +147,7 @@ fn preset_table<'t>(table: &'t Table, graph: &str) -> Option<&'t Table> {
     table.get(graph).or_else(|| table.get(DEFAULT)).and_then(Value::as_table)
 }
 
+/// The names of the graphs in the tables of a preset.
 fn graphs(table: &Table) -> Vec<String> {
     let entries = table.iter().filter(|(_, value)| value.is_table());
     entries.map(|(graph, _)| graph.clone()).collect()

@@ -25,22 +25,23 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const INTERVAL: Duration = Duration::from_millis(250);
 /// Time between a failed write and the next attempt.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
-/// The filter is written when the training time has grown by one part in this number, so that long runs do
-/// not write large files.
+/// The filter is written again when the training time has grown by 1 / this number, so that long runs do not
+/// write large files. A file that is replaced starts with about this number of filters.
 const FILTERS_PER_RUN: f64 = 50.0;
 
+/// A line of the file.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum ProgressLine {
-    Start(Start),
+    Start(RunStart),
     Epoch(Epoch),
-    Now(Now),
+    Now(RunSnapshot),
     Failed(String),
 }
 
 /// The first line of the file.
 #[derive(Serialize, Deserialize)]
-struct Start {
+struct RunStart {
     /// Differs between files of the same run.
     id: String,
     max_epochs: usize,
@@ -48,9 +49,10 @@ struct Start {
     basis: Option<Basis>,
 }
 
-/// The state after an epoch.
+/// The state of the run when the line is written.
 #[derive(Serialize, Deserialize)]
-struct Now {
+struct RunSnapshot {
+    /// The epoch of the coefficients or, without coefficients, the last epoch.
     epoch: usize,
     seconds: f64,
     best_epoch: usize,
@@ -58,7 +60,7 @@ struct Now {
     coefficients: Option<Vec<f64>>,
 }
 
-/// Writes the progress of one run. No method fails.
+/// Writes the progress of one run. Failed writes are ignored.
 pub(super) struct ProgressWriter {
     path: PathBuf,
     max_epochs: usize,
@@ -81,7 +83,8 @@ impl ProgressWriter {
         writer
     }
 
-    /// Writes the epochs since the last write if it was a while ago; returns whether it was.
+    /// Writes the new epochs, unless the last write was less than [`INTERVAL`] ago or has failed recently; returns
+    /// whether a write was attempted.
     pub fn update(&mut self, fit: &Fit) -> bool {
         let is_due = Instant::now() >= self.next_write;
         if is_due {
@@ -99,6 +102,7 @@ impl ProgressWriter {
         }
     }
 
+    /// Appends what is new, or replaces the file if it is not open, and sets the time of the next write.
     fn write(&mut self, fit: &Fit) {
         let has_filter = fit.seconds() >= self.next_filter;
         let result = match &mut self.file {
@@ -120,12 +124,12 @@ impl ProgressWriter {
         }
     }
 
-    /// Writes a new file with all epochs under a temporary name, so that a reader never sees a shorter
-    /// history than before.
+    /// Writes a new file with all epochs under a temporary name and renames it, so that a reader never sees a part
+    /// of them.
     fn replace(&mut self, fit: &Fit) -> std::io::Result<()> {
         let temporary = self.path.with_extension("partial");
         let start =
-            Start { id: unique_id(), max_epochs: self.max_epochs, basis: fit.filter_basis() };
+            RunStart { id: unique_id(), max_epochs: self.max_epochs, basis: fit.filter_basis() };
         let filters = fit.filters();
         let step = filters.len().div_ceil(FILTERS_PER_RUN as usize).max(1);
         let earlier = filters.iter().step_by(step);
@@ -143,28 +147,30 @@ impl ProgressWriter {
     }
 }
 
-/// A text that no other call returns, in this process or another one on this machine.
+/// A text that identifies a file: the process ID and the time in nanoseconds.
 fn unique_id() -> String {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("{}-{}", std::process::id(), time.as_nanos())
 }
 
+/// Formats a line, with its line feed.
 fn line(line: &ProgressLine) -> String {
     serde_json::to_string(line).expect("epochs are finite numbers") + "\n"
 }
 
+/// Formats one line per epoch.
 fn epoch_lines(epochs: &[Epoch]) -> String {
     epochs.iter().map(|epoch| line(&ProgressLine::Epoch(*epoch))).collect()
 }
 
-/// The state after the epoch of `filter` or, without a filter, after the last epoch; empty before the first
-/// epoch.
+/// A line with the training time, the best epoch so far and, if given, a filter with its epoch; empty before the
+/// first epoch.
 fn now_line(fit: &Fit, filter: Option<&EpochFilter>) -> String {
     let epochs = fit.history().len();
     if epochs == 0 {
         return String::new();
     }
-    line(&ProgressLine::Now(Now {
+    line(&ProgressLine::Now(RunSnapshot {
         epoch: filter.map_or(epochs, |filter| filter.epoch),
         seconds: fit.seconds(),
         best_epoch: fit.best().0.epoch,
@@ -179,9 +185,9 @@ pub struct TrainingProgress {
     pub max_epochs: usize,
     /// The epochs so far.
     pub epochs: Vec<Epoch>,
-    /// The filter after some of the epochs; empty for models without coefficients.
+    /// The filter after some of the epochs; empty if its coefficients are not recorded.
     pub filters: Vec<EpochFilter>,
-    /// The basis of the filter; `None` for models without coefficients.
+    /// The basis of the filter; `None` if its coefficients are not recorded.
     pub basis: Option<Basis>,
     /// The epoch whose weights would be kept if training stopped now.
     pub best_epoch: Option<usize>,
@@ -191,7 +197,7 @@ pub struct TrainingProgress {
     pub failure: Option<String>,
 }
 
-/// Reads a progress file again and again, each time only what is new.
+/// Reads a progress file incrementally while it grows.
 #[derive(Default)]
 pub(super) struct ProgressReader {
     /// The first line of the file, which differs between files of the same run.
@@ -202,13 +208,14 @@ pub(super) struct ProgressReader {
 }
 
 impl ProgressReader {
-    /// Reads what has been written since the last call; nothing if there is no file or its first line is not
-    /// complete.
+    /// Reads what has been written since the last call, or everything if the file has been replaced; nothing if
+    /// there is no file or its first line is not complete.
     pub fn read(&mut self, path: &Path) {
         // The file may be replaced or removed at any time; the next call reads the new one.
         let _ = self.try_read(path);
     }
 
+    /// As [`read`](Self::read); `None` if the file cannot be read or does not start with a valid line.
     fn try_read(&mut self, path: &Path) -> Option<()> {
         let mut file = BufReader::new(File::open(path).ok()?);
         let mut start = vec![];
@@ -217,7 +224,7 @@ impl ProgressReader {
             let Ok(ProgressLine::Start(first)) = serde_json::from_slice(&start) else {
                 return None;
             };
-            let Start { max_epochs, basis, .. } = first;
+            let RunStart { max_epochs, basis, .. } = first;
             let progress = TrainingProgress { max_epochs, basis, ..TrainingProgress::default() };
             *self = Self { offset: start.len() as u64, start, progress };
         }
@@ -240,12 +247,13 @@ impl ProgressReader {
         &self.progress
     }
 
+    /// Adds the contents of a line to the progress.
     fn add(&mut self, line: ProgressLine) {
         let progress = &mut self.progress;
         match line {
             ProgressLine::Start(_) => {}
             ProgressLine::Epoch(epoch) => progress.epochs.push(epoch),
-            ProgressLine::Now(Now { epoch, seconds, best_epoch, coefficients }) => {
+            ProgressLine::Now(RunSnapshot { epoch, seconds, best_epoch, coefficients }) => {
                 progress.seconds = seconds;
                 progress.best_epoch = Some(best_epoch);
                 let filter = coefficients.map(|coefficients| EpochFilter { epoch, coefficients });

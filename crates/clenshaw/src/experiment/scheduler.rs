@@ -77,8 +77,11 @@ pub enum RunEvent<'a> {
     },
 }
 
-/// Trains every run of a job and summarises them. Returns [`Error::Interrupted`] if `cancel` is set before
-/// the last run has finished.
+/// Trains every run of a job and summarises them.
+///
+/// # Errors
+/// If the request is invalid, the graph cannot be loaded, the folder cannot be used, training diverges, or the job
+/// is cancelled ([`Error::Interrupted`]).
 ///
 /// ```
 /// use clenshaw::data::Store;
@@ -123,12 +126,13 @@ pub fn run_all(jobs: &[TrainingJob], options: &RunOptions<'_>) -> Vec<Result<Sum
     scheduler.admit_large_jobs();
     scheduler.work(threads);
     let results = scheduler.results();
-    // The memory of all jobs is free by now.
+    // All jobs have freed their memory.
     tensor::release_free_memory();
     results
 }
 
-/// The records of finished runs in a job's folder; empty if there is no folder with the same request.
+/// The records of finished runs in a job's folder; empty if there is no folder with the same request. Fails if a
+/// record is invalid.
 pub(super) fn finished_runs(job: &TrainingJob) -> Result<Vec<RunRecord>> {
     let Some(folder) = existing_folder(job)? else { return Ok(vec![]) };
     job.request.seeds().filter_map(|seed| folder.record(seed).transpose()).collect()
@@ -260,7 +264,7 @@ impl<'a> Scheduler<'a> {
     ) -> MutexGuard<'s, JobQueue<'a>> {
         queue.starting += 1;
         drop(queue);
-        let _guard = PanicGuard(self);
+        let _guard = StartGuard(self);
         let job = ActiveJob::new(index, &self.jobs[index], self.options, &self.datasets);
         let mut queue = self.lock_queue();
         queue.starting -= 1;
@@ -284,9 +288,9 @@ impl<'a> Scheduler<'a> {
 }
 
 /// Notifies the other workers if the one starting a job panics; otherwise they would wait forever.
-struct PanicGuard<'s, 'a>(&'s Scheduler<'a>);
+struct StartGuard<'s, 'a>(&'s Scheduler<'a>);
 
-impl Drop for PanicGuard<'_, '_> {
+impl Drop for StartGuard<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.lock_queue().starting -= 1;

@@ -2,7 +2,7 @@
 //!
 //! Results of the same version and the same [`bit_class`] of instructions must be equal bit for bit:
 //! every epoch, the filter after every epoch, the model file, the predictions and the scores. Otherwise
-//! rounding differs, and only the test accuracy and the predicted classes are compared, within
+//! rounding may differ, and only the test accuracy and the predicted classes are compared, within
 //! [`ACCURACY_TOLERANCE`] and [`MIN_AGREEMENT`].
 
 use super::folder::{RunFolder, RunReceipt};
@@ -36,19 +36,19 @@ pub struct RunVerifier {
     folder: PathBuf,
     stored: RunFolder,
     records: Vec<RunRecord>,
-    comparison: Comparison,
+    comparison: VerificationMode,
     scratch: PathBuf,
-    /// One job per finished run, to be trained before [`RunVerifier::compare`] is called.
+    /// One job per run to verify; all must be trained before [`RunVerifier::compare`] is called.
     pub jobs: Vec<TrainingJob>,
 }
 
 /// How results are compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Comparison {
-    /// All bits.
+pub enum VerificationMode {
+    /// Bit for bit.
     Exact,
-    /// Accuracies and predicted classes, within tolerances.
+    /// Only accuracies and predicted classes, within tolerances.
     Approximate {
         /// Why the bits cannot be compared.
         reason: String,
@@ -61,7 +61,7 @@ pub struct Verification {
     /// The run folder.
     pub folder: PathBuf,
     /// How results were compared.
-    pub comparison: Comparison,
+    pub comparison: VerificationMode,
     /// The instruction set that trained the runs again.
     pub instructions: &'static str,
     /// Everything that was compared.
@@ -94,7 +94,7 @@ impl RunVerifier {
         let (stored, request) = RunFolder::open_existing(folder)?;
         let place = folder.display().to_string();
         let records = finished_records(&stored, &request, &place, seed)?;
-        let comparison = comparison(stored.receipt()?.as_ref(), &records);
+        let comparison = verification_mode(stored.receipt()?.as_ref(), &records);
         let scratch = scratch_path();
         let job = |record: &RunRecord| TrainingJob {
             request: Request { seed: record.seed, runs: 1, ..request.clone() },
@@ -107,7 +107,7 @@ impl RunVerifier {
     /// Compares the stored runs with those that the jobs have trained.
     ///
     /// # Errors
-    /// If a job has not been trained.
+    /// If a job has not been trained, or a file of a run cannot be read.
     pub fn compare(&self) -> Result<Verification> {
         let mut checks = Vec::new();
         for (record, job) in self.records.iter().zip(&self.jobs) {
@@ -142,7 +142,7 @@ impl RunVerifier {
             item(seed, "split", short(&stored.split_sha256), short(&record.split_sha256)),
         ];
         match self.comparison {
-            Comparison::Exact => {
+            VerificationMode::Exact => {
                 for (what, file) in FILES {
                     let [before, now] = [&self.stored, again].map(|folder| {
                         folder.read(seed, file).map_or("missing".into(), |bytes| digest(&bytes))
@@ -151,7 +151,7 @@ impl RunVerifier {
                 }
                 items.push(item(seed, "scores", scores(stored), scores(&record)));
             }
-            Comparison::Approximate { .. } => {
+            VerificationMode::Approximate { .. } => {
                 items.push(self.compare_classes(seed, again, path)?);
                 items.push(compare_accuracies(seed, stored.test_accuracy, record.test_accuracy));
             }
@@ -186,8 +186,8 @@ impl Drop for RunVerifier {
     }
 }
 
-/// Whether the results of this process must have the bits of the stored runs.
-fn comparison(receipt: Option<&RunReceipt>, records: &[RunRecord]) -> Comparison {
+/// How the results of this process must be compared with the stored runs.
+fn verification_mode(receipt: Option<&RunReceipt>, records: &[RunRecord]) -> VerificationMode {
     let version = env!("CARGO_PKG_VERSION");
     let recorded = |record: &RunRecord| match (record.instructions.as_str(), receipt) {
         ("", Some(receipt)) => receipt.provenance.instructions.clone(),
@@ -201,9 +201,9 @@ fn comparison(receipt: Option<&RunReceipt>, records: &[RunRecord]) -> Comparison
             format!("trained by version {}, now {version}", receipt.version)
         }
         (_, Some(before)) => format!("trained with {before}, now {}", instruction_set()),
-        _ => return Comparison::Exact,
+        _ => return VerificationMode::Exact,
     };
-    Comparison::Approximate { reason }
+    VerificationMode::Approximate { reason }
 }
 
 /// A folder for temporary files that no other verification uses.
@@ -213,6 +213,7 @@ fn scratch_path() -> PathBuf {
     std::env::temp_dir().join(format!("clenshaw-verify-{}-{number}", std::process::id()))
 }
 
+/// Compares two texts, which agree if they are equal.
 fn item(seed: u64, what: &'static str, stored: String, again: String) -> VerifiedItem {
     let agrees = stored == again;
     VerifiedItem { seed, what, stored, again, agrees }

@@ -2,14 +2,14 @@
 
 use super::Graph;
 
-/// The size of each connected component, ordered by the lowest node of the component.
+/// The number of nodes of each connected component, in the order of the lowest node of each component.
 ///
 /// ```
-/// use clenshaw::graph::{Graph, components};
+/// use clenshaw::graph::{Graph, component_sizes};
 /// let graph = Graph::from_edges("two", 4, &[(0, 2), (2, 3)]).unwrap();
-/// assert_eq!(components(&graph), [3, 1]);
+/// assert_eq!(component_sizes(&graph), [3, 1]);
 /// ```
-pub fn components(graph: &Graph) -> Vec<usize> {
+pub fn component_sizes(graph: &Graph) -> Vec<usize> {
     let mut seen = vec![false; graph.n_nodes()];
     let mut sizes = Vec::new();
     let mut stack = Vec::new();

@@ -5,9 +5,9 @@
 //! d(mu) = (g_0 m_0 + 2 sum_k g_k m_k T_k(mu)) / (pi sqrt(1 - mu^2))               Jackson's g_k
 //! ```
 //!
-//! Small graphs are decomposed exactly; large ones use this kernel polynomial estimate, which needs K
-//! products with the graph per random vector. An interval of the spectrum is integrated with
-//! `mu = cos t`, where the integral of `T_k` is elementary.
+//! For small graphs, all eigenvalues are computed; for large ones, the density is this kernel polynomial
+//! estimate, which needs K products with the operator per random vector. The density is integrated over an
+//! interval by substituting `mu = cos t`, for which the integral of `T_k` is elementary.
 //! Weisse, Wellein, Alvermann & Fehske, Reviews of Modern Physics 2006.
 
 use super::Eigen;
@@ -15,7 +15,7 @@ use crate::rng::Stream;
 use crate::tensor::{Mat, Operator};
 use std::f64::consts::PI;
 
-/// Graphs with at most this number of nodes are decomposed exactly.
+/// For graphs with at most this number of nodes, all eigenvalues are computed.
 const MAX_EXACT: usize = 1000;
 /// The degree of the kernel polynomial estimate.
 const DEGREE: usize = 200;
@@ -31,7 +31,7 @@ pub struct SpectralDensity {
     pub exact: bool,
 }
 
-/// The spectral density of P or P~ in `bins` intervals of [-1, 1].
+/// The spectral density of an operator in `bins` intervals of [-1, 1].
 ///
 /// ```
 /// use clenshaw::graph::{Graph, Normalisation, operator, spectral_density};
@@ -55,8 +55,8 @@ pub fn spectral_density(p: &Operator, bins: usize) -> SpectralDensity {
 /// The share of the signals' energy, the sum of their squares, in each of `bins` intervals of [-1, 1];
 /// `None` if all signals are zero.
 ///
-/// The shares are computed from 200 Chebyshev moments `s' T_k(P) s` of each column of `signals`, so
-/// energy near the border of two intervals is spread over both.
+/// The shares are estimated from the Chebyshev moments `s' T_k(P) s`, k up to 200, of the columns `s` of
+/// `signals`, so energy near the border of two intervals is spread over both.
 ///
 /// ```
 /// use clenshaw::graph::{Graph, Normalisation, operator, signal_energy};
@@ -73,6 +73,7 @@ pub fn spectral_density(p: &Operator, bins: usize) -> SpectralDensity {
 /// If `bins` is zero, or there is not one row of signals per node.
 pub fn signal_energy(p: &Operator, signals: &Mat<f64>, bins: usize) -> Option<Vec<f64>> {
     assert!(bins > 0, "signal_energy: no intervals");
+    assert_eq!(signals.rows(), p.n_nodes(), "signal_energy: expected one row of signals per node");
     let energy: f64 = signals.as_slice().iter().map(|value| value * value).sum();
     (energy > 0.0).then(|| {
         let moments = moments(p, signals);
@@ -100,7 +101,7 @@ fn trace_moments(p: &Operator) -> Vec<f64> {
     moments(p, &z).into_iter().map(|moment| moment / (n * VECTORS) as f64).collect()
 }
 
-/// `sum_j z_j' T_k(P) z_j` over the columns of `z`, for k up to [`DEGREE`].
+/// `sum_j z_j' T_k(P) z_j` over the columns `z_j` of `z`, for k up to [`DEGREE`].
 fn moments(p: &Operator, z: &Mat<f64>) -> Vec<f64> {
     let product =
         |t: &Mat<f64>| -> f64 { z.as_slice().iter().zip(t.as_slice()).map(|(z, t)| z * t).sum() };
@@ -117,7 +118,8 @@ fn moments(p: &Operator, z: &Mat<f64>) -> Vec<f64> {
     moments
 }
 
-/// Integrates the damped Chebyshev series over each interval.
+/// The shares of the intervals: integrals of the damped Chebyshev series with `m_0 = 1`. Negative ones are
+/// replaced by 0, and all are divided by their sum.
 fn integrate(moments: &[f64], bins: usize) -> Vec<f64> {
     let damping = jackson(moments.len());
     // The integral from mu to 1, with t = arccos(mu): (m_0 t + 2 sum_k g_k m_k sin(k t) / k) / pi.

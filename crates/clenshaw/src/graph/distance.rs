@@ -3,7 +3,7 @@
 use super::Graph;
 use std::collections::VecDeque;
 
-/// The number of edges on the shortest path from `centre` to each node; `None` for nodes in other components.
+/// The number of edges on a shortest path from `centre` to each node; `None` for nodes in other components.
 ///
 /// ```
 /// use clenshaw::graph::{Graph, distances};

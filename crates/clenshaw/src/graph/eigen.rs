@@ -1,4 +1,4 @@
-//! The full eigendecomposition `P = V M V'`, for graphs of a few thousand nodes.
+//! The full eigendecomposition `P = V M V'`, for graphs of up to a few thousand nodes.
 
 use super::max_abs;
 use crate::tensor::{Mat, Operator};
@@ -57,10 +57,13 @@ impl Eigen {
         self.vectors[(k, i)]
     }
 
-    /// `V h(M) V' x`.
+    /// The filter `h` applied to the signals `x`: `V h(M) V' x`.
     ///
     /// # Shapes
     /// `x` and the result are [n, d].
+    ///
+    /// # Panics
+    /// If `x` does not have n rows.
     pub fn apply(&self, x: &Mat<f64>, h: impl Fn(f64) -> f64) -> Mat<f64> {
         let x = DMatrix::from_row_slice(x.rows(), x.cols(), x.as_slice());
         let mut y = self.vectors.tr_mul(&x);

@@ -2,14 +2,14 @@
 
 use crate::tensor::{Mat, Operator};
 
-/// The Dirichlet energy of the columns of `h` relative to their squared norm, for a symmetric P.
+/// The Dirichlet energy of the columns of `h`, divided by their squared norm; `None` if `h` is zero.
 ///
 /// ```text
 /// tr( H' (I - P) H ) / tr( H' H )
 /// ```
 ///
-/// This is the mean of `1 - mu` over the frequencies, weighted by the signal's energy at each: 0 for the
-/// smoothest signal. Returns `None` if the signal is zero.
+/// This is the mean of `1 - mu` over the eigenvalues `mu` of P, weighted by the energy of `h` at each: 0 if all
+/// energy is at `mu = 1`.
 ///
 /// ```
 /// use clenshaw::graph::{Graph, Normalisation, dirichlet_energy, operator};
@@ -22,6 +22,9 @@ use crate::tensor::{Mat, Operator};
 /// assert_eq!(energy(0.0, 0.0), None);
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
+///
+/// # Panics
+/// If `h` does not have one row per node.
 pub fn dirichlet_energy(p: &Operator, h: &Mat<f64>) -> Option<f64> {
     let ph = p.apply(h);
     let product = |a: &Mat<f64>, b: &Mat<f64>| -> f64 {

@@ -1,14 +1,18 @@
-//! Homophily: how often neighbours have the same class. Nodes without a class are ignored.
+//! Homophily: how often neighbours have the same class. Nodes without a label are ignored.
 
 use super::Graph;
 
-/// The fraction of edges between nodes of the same class; `None` if no edge has two labelled endpoints.
+/// The fraction of edges whose endpoints have the same class; `None` if no edge has two labelled endpoints.
+/// `classes` contains the class of each node, or `None` if it has no label.
 ///
 /// ```
 /// use clenshaw::graph::{Graph, edge_homophily};
 /// let path = Graph::from_edges("path", 3, &[(0, 1), (1, 2)]).unwrap();
 /// assert_eq!(edge_homophily(&path, &[Some(0), Some(0), Some(1)]), Some(0.5));
 /// ```
+///
+/// # Panics
+/// If there are fewer classes than nodes.
 pub fn edge_homophily(graph: &Graph, classes: &[Option<u32>]) -> Option<f64> {
     let known =
         graph.edges().filter_map(|(u, v)| Some((classes[u as usize]?, classes[v as usize]?)));
@@ -19,6 +23,9 @@ pub fn edge_homophily(graph: &Graph, classes: &[Option<u32>]) -> Option<f64> {
 
 /// Node homophily H(G) of Geom-GCN: the fraction of labelled neighbours of the same class, averaged over
 /// labelled nodes with labelled neighbours; `None` if there are no such nodes.
+///
+/// # Panics
+/// If there are fewer classes than nodes.
 pub fn node_homophily(graph: &Graph, classes: &[Option<u32>]) -> Option<f64> {
     let fraction = |i: usize| {
         let class = classes[i]?;

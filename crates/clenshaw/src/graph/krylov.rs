@@ -22,7 +22,7 @@ const NEGLIGIBLE: f64 = 1e-12;
 /// An orthonormal basis of the Krylov space of `x, P x, ..., P^{m-1} x`, and P in that basis.
 #[derive(Clone, Debug)]
 pub struct Krylov {
-    /// The basis `q_0, q_1, ...`; fewer than `m` vectors if the signal has fewer distinct frequencies.
+    /// The basis `q_0, q_1, ...`; fewer than `m` vectors if the signal consists of fewer frequencies.
     pub q: Vec<Vec<f64>>,
     /// The diagonal of T.
     pub a: Vec<f64>,
@@ -34,7 +34,7 @@ pub struct Krylov {
 }
 
 impl Krylov {
-    /// Runs at most `m` steps from the signal `x`.
+    /// Runs at most `m` steps from the signal `x`; a zero signal has an empty basis.
     ///
     /// ```
     /// use clenshaw::graph::{Graph, Krylov, Normalisation, operator};
@@ -48,7 +48,11 @@ impl Krylov {
     /// assert!((sum - square).abs() < 1e-12);
     /// # Ok::<(), clenshaw::Error>(())
     /// ```
+    ///
+    /// # Panics
+    /// If `x` does not have one entry per node.
     pub fn new(p: &Operator, x: &[f64], m: usize) -> Self {
+        assert_eq!(x.len(), p.n_nodes(), "krylov: expected one entry of the signal per node");
         let norm_x = norm(x);
         let mut krylov = Self { q: vec![], a: vec![], b: vec![], norm_x, n_nodes: x.len() };
         let mut next = Some(x.to_vec()).filter(|_| norm_x > 0.0 && m > 0);
@@ -81,14 +85,14 @@ impl Krylov {
         })
     }
 
-    /// The nodes and weights of the quadrature, `(theta_i, |x|^2 S_0i^2)`.
+    /// The points and weights of the quadrature, `(theta_i, |x|^2 S_0i^2)`.
     pub fn quadrature(&self) -> Vec<(f64, f64)> {
         let eigen = Eigen::tridiagonal(&self.a, &self.b);
         let weight = |i| (self.norm_x * eigen.entry(0, i)).powi(2);
         eigen.values.iter().enumerate().map(|(i, &theta)| (theta, weight(i))).collect()
     }
 
-    /// `h(P) x`, exact up to rounding for polynomials of a degree below the number of steps.
+    /// `h(P) x`, exact up to rounding if `h` is a polynomial of a degree below the number of steps.
     pub fn apply(&self, h: impl Fn(f64) -> f64) -> Vec<f64> {
         let mut y = vec![0.0; self.n_nodes];
         let eigen = Eigen::tridiagonal(&self.a, &self.b);

@@ -1,9 +1,10 @@
-//! Positions of nodes for a drawing, by forces: all nodes repel each other, neighbours attract.
+//! A force-directed layout: all nodes repel each other, and neighbours attract each other.
 //!
 //! ```text
 //! repulsion  k^2 / d        attraction  d^2 / k        k = sqrt(area / n), steps shrink linearly
 //! ```
 //!
+//! A weak force towards the centre keeps the components of a graph together.
 //! Fruchterman & Reingold, Software: Practice and Experience 1991.
 
 use super::Graph;
@@ -13,22 +14,22 @@ use std::collections::VecDeque;
 /// The number of steps of the layout.
 const STEPS: usize = 150;
 
-/// Some nodes of a graph with positions.
+/// Some nodes of a graph with their positions, and the edges between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
     /// The nodes.
     pub nodes: Vec<u32>,
     /// Their positions, each coordinate from 0 to 1.
     pub positions: Vec<(f64, f64)>,
-    /// The edges between them, as pairs of indices into `nodes`.
+    /// The edges, as pairs of indices into `nodes`.
     pub edges: Vec<(usize, usize)>,
 }
 
-/// Draws at most `max_nodes` nodes: all of them if there are no more, otherwise those that are closest to
-/// `centre` in breadth-first order.
+/// Lays out all nodes of a graph, or only the first `max_nodes` in breadth-first order from `centre` if it has
+/// more.
 ///
 /// # Panics
-/// If `centre` is not a node of the graph.
+/// If the graph has more than `max_nodes` nodes, and `centre` is not one of them.
 pub fn draw(graph: &Graph, centre: u32, max_nodes: usize) -> Drawing {
     let nodes = match graph.n_nodes() <= max_nodes {
         true => (0..graph.n_nodes() as u32).collect(),
@@ -41,11 +42,11 @@ pub fn draw(graph: &Graph, centre: u32, max_nodes: usize) -> Drawing {
         let neighbours = graph.neighbours(node as usize).iter().map(|&v| index[v as usize]);
         edges.extend(neighbours.filter(|&j| j != usize::MAX && i < j).map(|j| (i, j)));
     }
-    let positions = place(nodes.len(), &edges);
+    let positions = compute_positions(nodes.len(), &edges);
     Drawing { nodes, positions, edges }
 }
 
-/// The first nodes in breadth-first order from `centre`, ascending.
+/// The first `max_nodes` nodes in breadth-first order from `centre`, sorted by number.
 fn nearest(graph: &Graph, centre: u32, max_nodes: usize) -> Vec<u32> {
     let mut seen = vec![false; graph.n_nodes()];
     let (mut queue, mut nodes) = (VecDeque::from([centre]), vec![]);
@@ -62,8 +63,8 @@ fn nearest(graph: &Graph, centre: u32, max_nodes: usize) -> Vec<u32> {
     nodes
 }
 
-/// Positions from random ones by forces, scaled to the unit square.
-fn place(n: usize, edges: &[(usize, usize)]) -> Vec<(f64, f64)> {
+/// Moves nodes from random positions along the forces; returns their positions in the unit square.
+fn compute_positions(n: usize, edges: &[(usize, usize)]) -> Vec<(f64, f64)> {
     let mut stream = Stream::new(0, "layout");
     let mut positions: Vec<(f64, f64)> = (0..n).map(|_| (stream.unit(), stream.unit())).collect();
     let k = (1.0 / n.max(1) as f64).sqrt();

@@ -15,7 +15,7 @@ mod rows;
 mod symmetric;
 mod weights;
 
-pub use components::components;
+pub use components::component_sizes;
 pub use density::{SpectralDensity, signal_energy, spectral_density};
 pub use distance::distances;
 pub use eigen::Eigen;
@@ -40,11 +40,11 @@ pub struct Graph {
     adjacency: Arc<Pattern>,
     /// The positive weight of each entry of `adjacency`, symmetric; `None` means that all of them are 1.
     weights: Option<Arc<Vec<f32>>>,
-    /// What is derived from the above when it is first needed; shared by clones.
+    /// Computed from the above when first needed; shared by clones.
     derived: Arc<Derived>,
 }
 
-/// The order and the operators of a graph.
+/// The node order and the operators of a graph.
 #[derive(Debug, Default)]
 struct Derived {
     order: OnceLock<Option<Arc<NodeOrder>>>,
@@ -61,6 +61,9 @@ impl PartialEq for Graph {
 impl Graph {
     /// Creates a graph from edges; directions are ignored, and self-loops and duplicates are dropped. `place`
     /// names the source of the edges in errors.
+    ///
+    /// # Errors
+    /// If there are no nodes, a node is not below `n_nodes`, or the graph is too large.
     ///
     /// ```
     /// use clenshaw::graph::Graph;
@@ -110,8 +113,10 @@ impl Graph {
         }
     }
 
-    /// Creates a graph from its adjacency; returns an error if the pattern is not square and symmetric, or has
-    /// self-loops or no nodes. `place` names its source in errors.
+    /// Creates a graph from its adjacency, whose source `place` names in errors.
+    ///
+    /// # Errors
+    /// If the pattern is not square and symmetric, has self-loops, no rows or too many entries.
     ///
     /// ```
     /// use clenshaw::{graph::Graph, tensor::Pattern};
@@ -136,9 +141,11 @@ impl Graph {
 
     /// Creates a graph from weighted edges. Self-loops and edges of weight 0 are dropped; the weights of
     /// repeated edges are added; if an edge is listed in both directions, its weight is the mean of both.
+    /// If all weights are 1, the result is that of [`Graph::from_edges`]: repeated edges count once.
     ///
     /// # Errors
-    /// If a weight is negative or not finite, or a node is out of range.
+    /// If a weight, or the sum of those of a repeated edge, is negative or not finite, or in the cases of
+    /// [`Graph::from_edges`]; the nodes of dropped edges are not checked.
     ///
     /// ```
     /// use clenshaw::graph::Graph;
@@ -166,10 +173,15 @@ impl Graph {
             return Ok(graph);
         }
         let weights = weights::symmetrise(&graph.adjacency, kept().copied());
+        if weights.iter().any(|weight| !weight.is_finite()) {
+            let problem =
+                "the weights of a repeated edge add up to infinity; expected a finite sum";
+            return Err(Error::Data { place: place.into(), problem: problem.into() });
+        }
         Ok(graph.weighted(weights))
     }
 
-    /// Returns the graph with a weight for each entry of its adjacency.
+    /// Returns the graph with a weight for each entry of its adjacency; `place` names their source in errors.
     ///
     /// # Errors
     /// If there is not one positive finite weight per entry, or the weights of the two directions of an
@@ -188,17 +200,17 @@ impl Graph {
         Self { weights: Some(Arc::new(weights)), derived: Arc::new(derived), ..self }
     }
 
-    /// An order of the nodes in which neighbours are close to each other; `None` if the order of their
-    /// numbers is as good. Computed by the first call.
+    /// An order of the nodes in which neighbours are close to each other; `None` if the graph is small or the
+    /// order of the node numbers is about as good. Computed by the first call.
     pub fn node_order(&self) -> Option<&Arc<NodeOrder>> {
         let compute = || order::useful_order(&self.adjacency).map(Arc::new);
         self.derived.order.get_or_init(compute).as_ref()
     }
 
-    /// The graph with this result of [`Graph::node_order`]; `None` keeps the order of the node numbers.
+    /// The same graph, for which [`Graph::node_order`] returns `order`.
     ///
     /// # Panics
-    /// If the order has another number of nodes.
+    /// If the order has a different number of nodes.
     pub fn with_node_order(self, order: Option<NodeOrder>) -> Self {
         let n = order.as_ref().map_or(self.n_nodes(), NodeOrder::n_nodes);
         assert_eq!(n, self.n_nodes(), "graph: an order of {n} nodes");
@@ -274,6 +286,16 @@ mod tests {
             "cora/edges: node 3 in the edge list, but the graph has 3 nodes"
         );
         assert!(Graph::from_edges("x", 0, &[]).is_err());
+    }
+
+    #[test]
+    fn weights_that_add_up_to_infinity_are_rejected() {
+        let edges = [(0, 1, 3e38), (0, 1, 3e38), (1, 2, 1.0)];
+        let error = Graph::from_weighted_edges("x", 3, &edges).unwrap_err().to_string();
+        let problem = "the weights of a repeated edge add up to infinity; expected a finite sum";
+        assert_eq!(error, format!("x: {problem}"));
+        let once = Graph::from_weighted_edges("x", 3, &edges[1..]).unwrap();
+        assert_eq!(once.weights(), Some(&[3e38, 3e38, 1.0, 1.0][..]));
     }
 
     #[test]

@@ -37,20 +37,17 @@ impl Normalisation {
     }
 }
 
-/// The operator of this kind for a graph. [`Normalisation::TwoHop`] ignores edge weights.
-///
-/// # Panics
-/// If [`try_operator`] returns an error.
+/// The operator of a graph; panics if [`try_operator`] returns an error.
 pub fn operator(graph: &Graph, kind: Normalisation) -> Operator {
     try_operator(graph, kind).unwrap_or_else(|error| panic!("operator: {error}"))
 }
 
-/// The operator of this kind for a graph, in the graph's [`Graph::node_order`]; the graph keeps it for
-/// further calls.
+/// The operator of a graph with this normalisation, which stores rows in the graph's [`Graph::node_order`].
+/// [`Normalisation::TwoHop`] ignores edge weights. The graph caches its operators.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] for [`Normalisation::TwoHop`] if too many pairs of nodes have distance two, as in a
-/// graph with a node of very high degree.
+/// [`Error::OutOfMemory`] for [`Normalisation::TwoHop`] if too many pairs of nodes are at distance two, as in
+/// a graph with a node of very high degree.
 pub fn try_operator(graph: &Graph, kind: Normalisation) -> Result<Operator> {
     let kept = &graph.derived.operators[kind as usize];
     if let Some(operator) = kept.get() {
@@ -64,7 +61,7 @@ pub fn try_operator(graph: &Graph, kind: Normalisation) -> Result<Operator> {
     Ok(kept.get_or_init(|| operator).clone())
 }
 
-/// Builds the operator of this kind for a graph.
+/// [`try_operator`] without the cache and the node order.
 fn build_operator(graph: &Graph, kind: Normalisation) -> Result<Operator> {
     let weights = graph.weights().map(|weights| weights.iter().map(|&w| f64::from(w)).collect());
     Ok(match kind {
@@ -96,8 +93,8 @@ fn build_operator(graph: &Graph, kind: Normalisation) -> Result<Operator> {
 /// by doubling, and the transposed pattern.
 const TWO_HOP_BYTES: u64 = 16;
 
-/// The pattern of the pairs of nodes at distance exactly two; with more than `max_entries`, an error with the
-/// number of entries extrapolated from the rows so far.
+/// The pattern of the pairs of nodes at distance exactly two. If it has more than `max_entries` entries, the
+/// error is their number, extrapolated from the rows so far.
 fn two_hops(adjacency: &Pattern, max_entries: usize) -> std::result::Result<Pattern, usize> {
     let n = adjacency.n_rows();
     let (mut offsets, mut indices) = (vec![0], Vec::new());

@@ -1,10 +1,10 @@
 //! An order of the nodes in which neighbours are close to each other.
 //!
 //! Nodes are merged into communities: in ascending order of degree, each node joins the neighbouring community
-//! with which it gains most modularity,
+//! with the largest gain of modularity, if any gain is positive:
 //!
 //! ```text
-//! dQ(u, v) = w_uv / m - d_u d_v / (2 m^2)         w: edges between, d: degrees, m: all edges
+//! dQ(u, v) = w_uv / m - d_u d_v / (2 m^2)         w: edges between u and v, d: degrees, m: all edges
 //! ```
 //!
 //! The members of a community are then stored together, in the order in which they joined. Arai et al.,
@@ -16,7 +16,7 @@ use crate::tensor::{NodeOrder, Pattern};
 const BLOCK: usize = 64;
 /// Graphs with fewer nodes are not reordered: their matrices fit into a core's own cache.
 const MIN_NODES: usize = 512;
-/// An order is used if the number of distinct neighbours per block is at most this share of the original one.
+/// An order is used if it reduces the number of distinct neighbours per block to at most this share.
 const MAX_SHARE: f64 = 0.9;
 
 /// The community order of a graph; `None` if it would not bring neighbours closer together.
@@ -26,15 +26,15 @@ pub(super) fn useful_order(adjacency: &Pattern) -> Option<NodeOrder> {
     }
     let nodes = community_order(adjacency);
     let identity: Vec<u32> = (0..adjacency.n_rows() as u32).collect();
-    let (before, after) = (sources(adjacency, &identity), sources(adjacency, &nodes));
+    let [before, after] = [&identity, &nodes].map(|order| distinct_neighbours(adjacency, order));
     if after as f64 > MAX_SHARE * before as f64 {
         return None;
     }
     Some(NodeOrder::new(nodes).expect("every node belongs to one community"))
 }
 
-/// The number of distinct neighbours of each block of rows, added up over the blocks.
-fn sources(adjacency: &Pattern, nodes: &[u32]) -> usize {
+/// The number of distinct neighbours of each block of nodes in this order, added up over the blocks.
+fn distinct_neighbours(adjacency: &Pattern, nodes: &[u32]) -> usize {
     let mut last_block = vec![usize::MAX; nodes.len()];
     let mut count = 0;
     for (block, rows) in nodes.chunks(BLOCK).enumerate() {
@@ -46,7 +46,7 @@ fn sources(adjacency: &Pattern, nodes: &[u32]) -> usize {
     count
 }
 
-/// The nodes, community by community.
+/// All nodes, community by community.
 fn community_order(adjacency: &Pattern) -> Vec<u32> {
     let n = adjacency.n_rows();
     let mut communities = Communities::new(adjacency);
@@ -58,23 +58,23 @@ fn community_order(adjacency: &Pattern) -> Vec<u32> {
     communities.order()
 }
 
-/// The state of the merging; a community is named by the node that all others joined.
+/// The communities so far, each identified by its root: the only member that has not joined another one.
 struct Communities<'a> {
     adjacency: &'a Pattern,
-    /// The community that each node joined, or the node itself.
+    /// The node that each node joined, or one that this node joined in turn; for a root, the root itself.
     joined: Vec<u32>,
     /// The nodes that joined each node, in order.
     members: Vec<Vec<u32>>,
-    /// The sum of the degrees of a community.
+    /// For each root, the sum of the degrees of its community.
     degree: Vec<f64>,
-    /// The edges of a node that has joined another: the community at the other end and their number.
+    /// For each node that has joined another one: the communities that its edges led to, with the number of edges.
     edges: Vec<Vec<(u32, f64)>>,
     /// The number of edges to each community; zero except during [`Communities::merge`].
     counts: Vec<f64>,
 }
 
 impl<'a> Communities<'a> {
-    /// Every node is a community.
+    /// Every node is a community of its own.
     fn new(adjacency: &'a Pattern) -> Self {
         let n = adjacency.n_rows();
         Self {
@@ -87,7 +87,7 @@ impl<'a> Communities<'a> {
         }
     }
 
-    /// The community of a node.
+    /// The root of a node's community.
     fn find(&mut self, node: u32) -> u32 {
         let mut root = node;
         while self.joined[root as usize] != root {
@@ -99,7 +99,7 @@ impl<'a> Communities<'a> {
         root
     }
 
-    /// Lets a node, and all that have joined it, join the community with the largest gain, if any gains.
+    /// Merges the community of a root into the neighbouring one with the largest gain, if any gain is positive.
     fn merge(&mut self, node: u32) {
         let edges = self.collect_edges(node);
         let m = self.adjacency.n_entries() as f64 / 2.0;
@@ -122,7 +122,7 @@ impl<'a> Communities<'a> {
         }
     }
 
-    /// The edges of a node and of all that have joined it, by community at the other end.
+    /// The number of edges from the community of a root to each neighbouring community.
     fn collect_edges(&mut self, node: u32) -> Vec<(u32, f64)> {
         let mut touched: Vec<u32> = vec![];
         let mut add = |communities: &mut Self, other: u32, count: f64| {
@@ -148,7 +148,7 @@ impl<'a> Communities<'a> {
         touched.iter().map(count).collect()
     }
 
-    /// All nodes: each followed by those that joined it.
+    /// All nodes, each followed by those that joined it.
     fn order(&self) -> Vec<u32> {
         let n = self.joined.len() as u32;
         let mut order = Vec::with_capacity(n as usize);

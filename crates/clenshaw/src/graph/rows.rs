@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Groups write to disjoint positions of one list, so no lock is needed; its entries are atomic with
-//! relaxed ordering, which has no runtime cost. In addition to edges and result, one number per node and
-//! group is stored. Rows are sorted, so the result does not depend on the number of threads.
+//! relaxed ordering, which has no runtime cost. In addition to the edges and the result, one number per node
+//! and group is stored. Rows are sorted, so the result does not depend on the number of threads.
 
 use crate::parallel;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -20,9 +20,8 @@ const CHUNK: usize = 1 << 14;
 /// With more groups than this, summing their counts takes longer than the threads save.
 const MAX_GROUPS: usize = 16;
 
-/// Returns offsets and columns of the symmetric adjacency without self-loops and duplicates.
-///
-/// Expects edges between nodes below `n_nodes`, which is not 0.
+/// Returns offsets and columns of the symmetric adjacency without self-loops and duplicates. `n_nodes` must be
+/// positive, and all nodes of the edges below it.
 pub(super) fn compress(n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize>, Vec<u32>) {
     let threads = parallel::available_threads();
     let (mut ends, mut columns) = scatter(threads, n_nodes, blocks);

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The extreme eigenvalues of the tridiagonal matrix with diagonal `a` and off-diagonal `b` converge to
-//! those of P after few steps. Without reorthogonalisation some of them appear several times, which
+//! those of P after a few steps. Without reorthogonalisation some of them appear several times, which
 //! is harmless here.
 //! Lanczos, J. Res. Nat. Bur. Standards 1950.
 
@@ -16,7 +16,7 @@ use crate::tensor::{Mat, Operator};
 /// The number of steps; more do not change the result on Cora and on the spectra in the tests.
 const STEPS: usize = 120;
 
-/// The lowest and the highest eigenvalue of P or P~, approximated by up to 120 Lanczos steps.
+/// The lowest and the highest eigenvalue of an operator, approximated by at most 120 Lanczos steps.
 ///
 /// ```
 /// use clenshaw::graph::{Graph, Normalisation, extreme_eigenvalues, operator};
@@ -32,7 +32,7 @@ pub fn extreme_eigenvalues(p: &Operator) -> (f64, f64) {
     (lowest.unwrap_or(f64::NAN), highest.unwrap_or(f64::NAN))
 }
 
-/// `a_0, a_1, ...` and `b_1, b_2, ...` for a start vector without symmetries.
+/// The diagonal `a_0, a_1, ...` and off-diagonal `b_1, b_2, ...`, for a start vector without symmetries.
 fn tridiagonal(p: &Operator) -> (Vec<f64>, Vec<f64>) {
     let n = p.n_nodes();
     let start: Vec<f64> = (0..n).map(|i| (i as f64 + 1.0).sin()).collect();

@@ -13,7 +13,7 @@ use std::ops::Range;
 /// Fewer arcs than this are checked by one thread.
 const CHUNK: usize = 1 << 14;
 
-/// Describes a problem of a square pattern; `None` if it is symmetric and has no self-loops.
+/// Describes a problem with a square pattern; `None` if it is symmetric and has no self-loops.
 pub(super) fn find_problem(adjacency: &Pattern) -> Option<String> {
     let n_ranges = parallel::available_threads().min(1 + adjacency.n_entries() / CHUNK);
     let ranges = adjacency.split_rows(n_ranges);

@@ -2,8 +2,8 @@
 
 use crate::tensor::Pattern;
 
-/// The weight of every entry of a symmetric adjacency: the sum over repeated edges of one direction, and
-/// the mean over the directions in which the edge is listed.
+/// The weight of every entry of a symmetric adjacency: repeated edges of one direction are added, and the
+/// result is the mean over the directions that are listed. All weights must be positive.
 pub(super) fn symmetrise(
     adjacency: &Pattern,
     edges: impl Iterator<Item = (u32, u32, f32)>,
@@ -22,8 +22,8 @@ pub(super) fn symmetrise(
     reverse_entries(adjacency).iter().enumerate().map(mean).collect()
 }
 
-/// Describes a problem of the weights of a symmetric adjacency; `None` if they are positive, finite and
-/// symmetric.
+/// Describes a problem with the weights of a symmetric adjacency; `None` if there is one positive finite weight
+/// per entry, equal in both directions.
 pub(super) fn find_problem(adjacency: &Pattern, weights: &[f32]) -> Option<String> {
     let (n, found) = (adjacency.n_entries(), weights.len());
     if n != found {

@@ -48,8 +48,8 @@ pub(super) const PROP: OptimiserGroup = OptimiserGroup::adam(FILTER_GROUP, "lr_p
 pub(super) const ASYMMETRIC: HyperParam = HyperParam::flag(
     ASYMMETRIC_KEY,
     false,
-    "asymmetric learning: from step 11 on, scales the gradients of the filter and of all other weights by \
-     their norm and that of Adam's step",
+    "asymmetric learning: from step 11 on, multiplies the gradients of the filter, and those of all other \
+     weights, by the average norm of these parameters divided by the norm of Adam's step",
 )
 .omit_default();
 

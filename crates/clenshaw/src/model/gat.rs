@@ -33,7 +33,7 @@ pub static INFO: ModelInfo = ModelInfo {
         SLOPE,
         LOOPS,
         HyperParam::dropout("dropout", 0.6, "dropout on the inputs of both layers"),
-        HyperParam::dropout("dropout_attention", 0.6, "dropout on the weights of neighbours"),
+        HyperParam::dropout("dropout_attention", 0.6, "dropout on the attention weights"),
         HyperParam::learning_rate("lr", 0.005, "learning rate"),
         HyperParam::weight_decay("wd", 5e-4, "weight decay"),
     ],
@@ -46,11 +46,15 @@ pub static INFO: ModelInfo = ModelInfo {
 };
 
 /// The slope of leaky rectified scores.
-pub(super) const SLOPE: HyperParam =
-    HyperParam::real("slope", 0.2, (0.0, 1.0), "factor of negative scores of pairs of nodes");
+pub(super) const SLOPE: HyperParam = HyperParam::real(
+    "slope",
+    0.2,
+    (0.0, 1.0),
+    "slope of the leaky ReLU for negative attention scores",
+);
 
 const LOOPS: HyperParam =
-    HyperParam::flag("loops", true, "whether a node is among its own neighbours");
+    HyperParam::flag("loops", true, "whether a node is one of its own neighbours");
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     let drop = hp.real("dropout");

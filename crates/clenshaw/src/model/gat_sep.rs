@@ -28,7 +28,7 @@ pub static INFO: ModelInfo = ModelInfo {
     paper: "Platonov et al., ICLR 2023, arXiv:2302.11640",
     family: ModelFamily::Residual,
     equation: "x <- x + ffn([z | m]), z = LN(x) W + b; m_i = sum_j w_ij z_j over neighbours j; \
-               w_ij = softmax over j of leaky(u_j + v_i); out = LN(x) W_out + b_out",
+               w_ij = softmax over j of leaky(u_j + v_i), u = z A_u + b_u, v = z A_v; out = LN(x) W_out + b_out",
     operator: Some(Normalisation::Plain),
     hyper: &[
         HyperParam::int("layers", 2, (1, 64), "number of layers")
@@ -39,7 +39,7 @@ pub static INFO: ModelInfo = ModelInfo {
             "ffn_multiplier",
             1,
             (1, 16),
-            "width of the inner layer of ffn, relative to `hidden`",
+            "width of the inner layer of ffn, in multiples of `hidden`",
         ),
         SLOPE,
         HyperParam::real(

@@ -30,7 +30,7 @@ pub static INFO: ModelInfo = ModelInfo {
             .tune_among(&[1.0, 2.0]),
         HyperParam::int("layers_X", 1, DEPTHS, "dense layers on the features")
             .tune_among(&[1.0, 2.0]),
-        HyperParam::int("layers", 2, DEPTHS, "dense layers after joining")
+        HyperParam::int("layers", 2, DEPTHS, "dense layers after joining adjacency and features")
             .tune_among(&[1.0, 2.0, 3.0, 4.0]),
         HyperParam::int("hidden", 64, (1, 4096), "width of the hidden layers")
             .tune_among(&[64.0, 128.0, 256.0, 512.0]),
@@ -42,7 +42,7 @@ pub static INFO: ModelInfo = ModelInfo {
             (0.0, 0.99),
             "dropout after joining adjacency and features",
         ),
-        HyperParam::flag("relu_inner", false, "whether an activation follows that dropout"),
+        HyperParam::flag("relu_inner", false, "whether an activation follows dropout_inner"),
         convolution::BN_EPS,
         training::LR,
         training::WD,

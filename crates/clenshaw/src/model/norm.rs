@@ -45,7 +45,7 @@ pub(super) const NORM: HyperParam = HyperParam::choice::<Norm>(
 pub(super) const SKIP: HyperParam = HyperParam::choice::<Skip>(
     "skip",
     Skip::None.word(),
-    "linear: adds a learned linear function of its input to every hidden layer",
+    "linear: adds a learned linear function of the layer's input to every hidden layer",
 )
 .omit_default();
 

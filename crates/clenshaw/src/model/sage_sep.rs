@@ -38,7 +38,7 @@ pub static INFO: ModelInfo = ModelInfo {
             "ffn_multiplier",
             1,
             (1, 16),
-            "width inside a block, in multiples of `hidden`",
+            "width of the inner layer of ffn, in multiples of `hidden`",
         ),
         HyperParam::dropout("dropout", 0.2, "dropout of the hidden layers"),
         HyperParam::real("lr", 1e-3, (0.0, 10.0), "learning rate")

@@ -8,8 +8,8 @@ use crate::tensor::GatherPrecision;
 choices!(GatherPrecision, Full = "f32", Bf16 = "bf16");
 
 const SCALING: &str = "raw: features unchanged; row0: rows sum to 1; row: the same, but rows are never \
-                       scaled up; zscore: columns are standardised; standard: the same, except for \
-                       columns of zeros and ones and for mostly zero columns of sparse features";
+                       scaled up; zscore: columns are standardised; standard: the same, but \
+                       columns of zeros and ones, and mostly zero columns of sparse features, are unchanged";
 const GATHER: &str = "precision of the values that products with the graph read: f32, or bf16, which \
                       is faster on large graphs; attention always reads f32";
 const CLASS_WEIGHTS: &str = "true: every class has the same weight in the training loss, so rare classes \

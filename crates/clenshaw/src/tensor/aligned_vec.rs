@@ -1,10 +1,10 @@
 //! Vectors aligned to cache lines.
 //!
 //! An AVX-512 register is as wide as a cache line. If rows start in the middle of a line, every load
-//! touches two lines: a training step on Squirrel, most of which is gathering, took 1.5 times as long.
+//! touches two lines: a training step on Squirrel, which mostly gathers rows, took 1.5 times as long.
 //!
-//! Long vectors are allocated on huge pages if possible: the rows of a gather are on many different
-//! pages, and the processor's address translation cache (TLB) covers only a few.
+//! Long vectors are allocated on huge pages if possible: a gather reads rows on many different pages, and the
+//! processor's address translation cache (TLB) covers only a few.
 
 use bytemuck::{Pod, Zeroable};
 use memmap2::MmapMut;

@@ -1,15 +1,15 @@
 //! Returns freed memory to the system.
 //!
-//! Every run allocates and frees buffers of other sizes, on several threads. glibc keeps the freed memory in
-//! one heap per thread. Two functions return it, because neither is enough:
+//! Every run allocates and frees buffers of different sizes, on several threads. glibc keeps the freed memory in
+//! one heap per thread. Two functions are needed to return it:
 //!
-//! - `malloc_trim` returns free pages between blocks that are in use, but of the free memory at the end of a
-//!   heap, only that of the main thread.
+//! - In all heaps, `malloc_trim` returns the free pages between blocks in use, but it returns the free memory at
+//!   the end only in the heap of the main thread.
 //! - The end of another thread's heap is returned when it is longer than a threshold, which glibc raises to
-//!   twice the largest block that was freed, up to 64 MiB. With a fixed threshold, it is always returned.
+//!   twice the largest block that was freed, up to 64 MiB. `mallopt` sets a fixed, low threshold.
 
-/// Returns the unused pages of all heaps to the system, which takes less than a millisecond for a few
-/// megabytes. Does nothing without glibc.
+/// Returns free pages of all heaps to the system by `malloc_trim`, which takes less than a millisecond for a
+/// few megabytes. Does nothing without glibc.
 pub fn release_free_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -25,10 +25,10 @@ pub fn release_free_memory() {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const TRIM_THRESHOLD: std::ffi::c_int = 128 << 10;
 
-/// Limits the free memory at the end of every heap, and allocates blocks of at least 128 KiB outside of heaps,
-/// so that they are returned as soon as they are freed. Applies to the whole process: call it when a program
-/// starts. It is not called for users of the library, whose own code may allocate large blocks often. Does
-/// nothing without glibc.
+/// Limits the free memory at the end of every heap to 128 KiB, and allocates blocks of at least this size
+/// outside of heaps, so that they are returned as soon as they are freed. Applies to the whole process: call it
+/// when a program starts. The library itself does not call it, because its users' code may allocate large
+/// blocks often. Does nothing without glibc.
 pub fn limit_free_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {

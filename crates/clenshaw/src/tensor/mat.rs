@@ -36,13 +36,19 @@ impl<T: Real> Mat<T> {
         Self { rows, cols, data }
     }
 
-    /// Adds `factor` times another matrix of the same shape to this one.
+    /// Adds `factor` times another matrix to this one.
+    ///
+    /// # Panics
+    /// If the shapes differ.
     pub fn add_scaled(&mut self, factor: T, other: &Self) {
         assert_eq!((self.rows, self.cols), (other.rows, other.cols), "add_scaled: shapes differ");
         self.data.iter_mut().zip(&other.data).for_each(|(x, y)| *x += factor * *y);
     }
 
     /// The matrix product `self * other`, computed by three plain loops; slow for large matrices.
+    ///
+    /// # Panics
+    /// If `other` does not have one row per column of `self`.
     pub fn matmul(&self, other: &Self) -> Self {
         assert_eq!(self.cols, other.rows, "matmul: [.., {}] x [{}, ..]", self.cols, other.rows);
         let mut out = Self::zeros(self.rows, other.cols);
@@ -57,7 +63,7 @@ impl<T: Real> Mat<T> {
         out
     }
 
-    /// The same numbers in another precision.
+    /// The same numbers, rounded to the precision `S`.
     pub fn cast<S: Real>(&self) -> Mat<S> {
         let data = self.data.iter().map(|v| S::from_f64(v.to_f64())).collect();
         Mat { rows: self.rows, cols: self.cols, data }
@@ -85,7 +91,7 @@ impl<T> Mat<T> {
         &mut self.data
     }
 
-    /// All entries, row by row, without a copy.
+    /// All entries, row by row; not copied.
     pub fn into_vec(self) -> Vec<T> {
         self.data
     }

@@ -1,8 +1,8 @@
-//! An order of the nodes of a graph in memory.
+//! The order in which the nodes of a graph are stored in memory.
 //!
-//! A plan may store the rows of all node matrices in another order than that of the node numbers, so that
-//! rows that are read together are close to each other. Callers never see it: inputs are reordered when the
-//! plan is compiled, outputs are returned by node number, and dropout depends on node numbers only.
+//! A plan may store the rows of all node matrices in an order other than that of the node numbers, so that
+//! rows that are read together are close to each other. The order is internal to the plan: inputs are reordered
+//! when it is compiled, outputs are returned by node number, and dropout depends on node numbers only.
 
 use super::sparse::Pattern;
 
@@ -16,8 +16,8 @@ pub struct NodeOrder {
 }
 
 impl NodeOrder {
-    /// The order in which `nodes[r]` is stored in row `r`; `None` unless every node below the number of rows
-    /// occurs exactly once.
+    /// The order in which `nodes[r]` is stored in row `r`; `None` unless `nodes` contains each number below its
+    /// length exactly once.
     ///
     /// ```
     /// use clenshaw::tensor::NodeOrder;
@@ -52,14 +52,14 @@ impl NodeOrder {
         self.nodes.len()
     }
 
-    /// The rows of a matrix with one row of `cols` numbers per node, in this order.
+    /// Reorders a matrix with one row of `cols` numbers per node from node numbers to this order.
     pub(crate) fn reorder_rows<T: Copy>(&self, cols: usize, numbers: &[T]) -> Vec<T> {
         let row = |&node: &u32| &numbers[node as usize * cols..(node as usize + 1) * cols];
         self.nodes.iter().flat_map(row).copied().collect()
     }
 
-    /// A symmetric pattern with its rows and columns in this order, and for each of its entries the index of
-    /// its mirror image in the given pattern.
+    /// Reorders the rows and columns of a symmetric pattern. Also returns, for each entry `(i, j)` of the
+    /// result, the index of entry `(j, i)` in `pattern`.
     pub(crate) fn reorder_pattern(&self, pattern: &Pattern) -> (Pattern, Vec<u32>) {
         let mut offsets = Vec::with_capacity(self.n_nodes() + 1);
         offsets.push(0);

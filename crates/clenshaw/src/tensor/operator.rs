@@ -1,6 +1,6 @@
 //! Symmetric operators on node signals.
 //!
-//! The backward pass assumes `P^T = P`; the constructors check it, and all fields are private.
+//! The backward pass assumes `P^T = P`; the public constructor checks it, and all fields are private.
 
 use super::Mat;
 use super::node_order::NodeOrder;
@@ -74,22 +74,22 @@ impl Operator {
         Self { pattern, values: None, scale, order: None, layout }
     }
 
-    /// The same operator; plans store the rows of its nodes in this order.
+    /// The same operator, for which plans store the rows of nodes in this order.
     ///
     /// # Panics
-    /// If the order has another number of nodes.
+    /// If the order has a different number of nodes.
     pub fn with_order(self, order: Arc<NodeOrder>) -> Self {
         let (n, expected) = (order.n_nodes(), self.n_nodes());
         assert_eq!(n, expected, "operator: an order of {n} nodes; expected {expected}");
         Self { order: Some(order), layout: Arc::default(), ..self }
     }
 
-    /// The order in which plans store the rows of its nodes; `None` for the order of their numbers.
+    /// The order in which plans store the rows of nodes; `None` for the order of their numbers.
     pub fn order(&self) -> Option<&Arc<NodeOrder>> {
         self.order.as_ref()
     }
 
-    /// The operator as plans execute it: in its order and with shared sums, where they save work.
+    /// The operator as plans execute it: in its order, and with shared sums if they save enough work.
     pub(crate) fn layout(&self) -> Arc<OperatorLayout> {
         let prepare = || {
             let mut layout = self.plain_layout();
@@ -131,8 +131,13 @@ impl Operator {
         &self.scale
     }
 
-    /// The entries `P_ij` with both `i` and `j` among these nodes, which must ascend.
+    /// The operator with only the entries `P_ij` for which both `i` and `j` are among `nodes`; node `nodes[k]`
+    /// becomes node `k`. The result has no [`Operator::order`].
+    ///
+    /// # Panics
+    /// If `nodes` does not ascend, or if one of them is out of range.
     pub fn restricted_to(&self, nodes: &[u32]) -> Self {
+        assert!(nodes.is_sorted_by(|a, b| a < b), "operator: expected ascending nodes");
         let position = |j: u32| nodes.binary_search(&j).ok().map(|position| position as u32);
         let (pattern, kept) = self.pattern.select(nodes, nodes.len(), position);
         let scale = nodes.iter().map(|&i| self.scale[i as usize]).collect();
@@ -147,6 +152,9 @@ impl Operator {
     }
 
     /// `P x`, computed by plain loops on one thread; slow for large matrices.
+    ///
+    /// # Panics
+    /// If `x` does not have one row per node.
     pub fn apply(&self, x: &Mat<f64>) -> Mat<f64> {
         assert_eq!(x.rows(), self.n_nodes(), "operator: expected a matrix with one row per node");
         let mut out = Mat::zeros(x.rows(), x.cols());
@@ -190,6 +198,10 @@ mod tests {
                 let path = Pattern::new(2, vec![0, 1, 2], vec![1, 0]);
                 let order = NodeOrder::new(vec![0]).unwrap();
                 Operator::new(Arc::new(path), vec![1.0; 2]).with_order(Arc::new(order));
+            }),
+            ("operator: expected ascending nodes", &|| {
+                let path = Pattern::new(2, vec![0, 1, 2], vec![1, 0]);
+                Operator::new(Arc::new(path), vec![1.0; 2]).restricted_to(&[1, 0]);
             }),
         ]);
     }

@@ -19,8 +19,8 @@
 //! g <- g N / (|d| + 1e-8)                         then the step of Adam with this g
 //! ```
 //!
-//! Adam does not depend on a constant factor of the gradient, so only changes of the factor act, above all
-//! the first one. Mia-321/asym-opt, AAAI 2025.
+//! Adam's step does not depend on a constant factor of the gradient, so only changes of the factor have an
+//! effect, above all the first one. Mia-321/asym-opt, AAAI 2025.
 
 use super::kernel::{Arith, Kernel, dispatch};
 use super::{Real, ThreadTeam};
@@ -31,19 +31,19 @@ const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
 const EPS: f64 = 1e-8;
 
-/// The steps before the gradients of asymmetric blocks are scaled.
+/// The number of steps before the gradients of asymmetric blocks are scaled.
 const WARM_UP: u64 = 10;
 /// The decay of the average norm of a block.
 const NORM_DECAY: f64 = 0.9;
 
-/// The update rule.
+/// How an optimiser updates parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum UpdateRule {
     /// Adam with coupled weight decay.
     Adam,
     /// Adam with decoupled weight decay.
     AdamW,
-    /// Stochastic gradient descent with this momentum.
+    /// Gradient descent with this momentum and coupled weight decay.
     Momentum(f64),
 }
 
@@ -58,7 +58,7 @@ pub struct OptimiserSettings {
     pub decay: f64,
 }
 
-/// The state of an optimiser; it can be saved and restored bit for bit.
+/// An optimiser: its settings, and its state in public fields, which can be saved and restored bit for bit.
 #[derive(Clone, Debug)]
 pub struct Optimiser<T> {
     ranges: Vec<(Range<usize>, OptimiserSettings)>,
@@ -104,6 +104,9 @@ impl<T: Real> Optimiser<T> {
     }
 
     /// Updates the parameters from their gradients.
+    ///
+    /// # Panics
+    /// If `params` or `grads` end before the last range does.
     pub fn step(&mut self, params: &mut [T], grads: &[T]) {
         self.step_on(&mut ThreadTeam::new(1), params, grads);
     }
@@ -120,9 +123,9 @@ impl<T: Real> Optimiser<T> {
             let squares: Vec<Mutex<(f64, f64)>> =
                 updates.iter().map(|_| Mutex::default()).collect();
             team.run(updates.len(), |i, _| {
-                *squares[i].lock().expect("no update panics") = dispatch(Squares(&lock(i)));
+                *squares[i].lock().expect("no update panics") = dispatch(SquaredNorms(&lock(i)));
             });
-            // The parts are added in order, whatever the number of threads.
+            // The parts are added in order, regardless of the number of threads.
             for (block, norm) in norms.iter_mut().enumerate() {
                 let (mut weights, mut direction) = (0.0, 0.0);
                 let parts = (0..updates.len()).filter(|i| lock(*i).block == Some(block));
@@ -143,7 +146,7 @@ impl<T: Real> Optimiser<T> {
         self.norms = norms;
     }
 
-    /// The updates of this step, in parts of at most [`PART`] parameters. Ranges ascend.
+    /// The updates of this step, in parts of at most [`PART`] parameters.
     fn updates<'a>(
         &'a mut self,
         params: &'a mut [T],
@@ -184,12 +187,12 @@ fn take<'a, T>(numbers: &mut &'a mut [T], skipped: usize, len: usize) -> &'a mut
 /// The number of parameters that a thread updates at a time.
 const PART: usize = 1 << 14;
 
-/// Step `t` of an optimiser for some parameters `w`, their gradients and their moments.
+/// Step `t` for a part of the parameters `w`, with their gradients `g` and their moments `m` and `v`.
 struct Update<'a, T> {
     settings: OptimiserSettings,
     /// The asymmetric block, if any.
     block: Option<usize>,
-    /// The factor of the gradient, weight decay included.
+    /// The factor by which the gradient, including weight decay, is multiplied.
     factor: f64,
     t: i32,
     w: &'a mut [T],
@@ -216,10 +219,10 @@ impl<T: Real> Kernel for &mut Update<'_, T> {
     }
 }
 
-/// The sums of the squares of the parameters, and of the direction of their next step without a factor.
-struct Squares<'a, T>(&'a Update<'a, T>);
+/// Computes the squared norms of a part of the parameters and of the direction `d` of their Adam step.
+struct SquaredNorms<'a, T>(&'a Update<'a, T>);
 
-impl<T: Real> Kernel for Squares<'_, T> {
+impl<T: Real> Kernel for SquaredNorms<'_, T> {
     type Output = (f64, f64);
 
     /// All instruction sets compute the same bits: no operation is fused.
@@ -241,6 +244,7 @@ impl<T: Real> Kernel for Squares<'_, T> {
 }
 
 impl<T: Real> Update<'_, T> {
+    /// The step of Adam with this coupled weight decay.
     #[inline(always)]
     fn adam(&mut self, decay: f64) {
         let (decay, factor) = (T::from_f64(decay), T::from_f64(self.factor));
@@ -258,6 +262,7 @@ impl<T: Real> Update<'_, T> {
         }
     }
 
+    /// The step of gradient descent with momentum `mu`.
     #[inline(always)]
     fn momentum(&mut self, mu: f64) {
         let (decay, mu) = (T::from_f64(self.settings.decay), T::from_f64(mu));

@@ -31,7 +31,7 @@ pub trait Real:
     fn to_f64(self) -> f64;
     /// `self * a + b` with one rounding.
     fn mul_add(self, a: Self, b: Self) -> Self;
-    /// Rounds to f32 and then to the nearest bf16 number, ties to even; NaN stays NaN.
+    /// The bits of this number, rounded to f32 and then to bf16, ties to even; NaN stays NaN.
     fn to_bf16(self) -> u16;
     /// The value of the bf16 number with these bits.
     fn from_bf16(bits: u16) -> Self;
@@ -106,7 +106,7 @@ macro_rules! real {
         }
     };
 }
-// The C library's functions would return other bits on other systems, and on processors without FMA.
+// The C library's functions return different bits on different systems, and on processors without FMA.
 real!(f32, libm::expf, libm::expm1f, libm::logf, libm::tanhf, libm::erff);
 real!(f64, libm::exp, libm::expm1, libm::log, libm::tanh, libm::erf);
 

@@ -35,7 +35,7 @@ pub struct Roofline {
 }
 
 impl Roofline {
-    /// Starts the threads and measures the rate of dense products.
+    /// Starts the threads and measures the rate of dense products; panics if a thread cannot be started.
     pub fn new(threads: usize) -> Self {
         let mut team = ThreadTeam::new(threads);
         let products = measure_product_rate(&mut team);
@@ -52,19 +52,18 @@ impl Roofline {
         self.products
     }
 
-    /// Bytes per second of gathering from a source of `source` bytes, measured on the first call.
+    /// Bytes per second of gathering from a source of `source` bytes, measured on the first call for this size.
     pub fn gather_rate(&mut self, source: usize) -> f64 {
         *self.gather.entry(source).or_insert_with(|| measure_gather_rate(&mut self.team, source))
     }
 
     /// Bytes per second of sequential reads and writes in arrays of `bytes` bytes in total, measured on the
-    /// first call.
+    /// first call for this size.
     pub fn stream_rate(&mut self, bytes: usize) -> f64 {
         *self.stream.entry(bytes).or_insert_with(|| measure_stream_rate(&mut self.team, bytes))
     }
 
-    /// The seconds that `work` takes at these rates, in a workspace of `workspace` bytes: a lower bound of
-    /// its real time.
+    /// The time in seconds that `work` would take at these rates, in a workspace of `workspace` bytes.
     pub fn lower_bound(&mut self, work: &Cost, workspace: usize) -> f64 {
         let gathered: f64 =
             work.gathered.iter().map(|(bytes, source)| bytes / self.gather_rate(*source)).sum();
@@ -72,6 +71,7 @@ impl Roofline {
     }
 }
 
+/// The flops per second of dense products on all threads.
 fn measure_product_rate(team: &mut ThreadTeam) -> f64 {
     // A few milliseconds, so that threads have started and clock rates have risen.
     const REPEATS: usize = 2000;
@@ -100,6 +100,7 @@ fn measure_product_rate(team: &mut ThreadTeam) -> f64 {
     })
 }
 
+/// The bytes per second of gathering rows from a source of `source` bytes, on all threads.
 fn measure_gather_rate(team: &mut ThreadTeam, source: usize) -> f64 {
     const READS_PER_ROW: usize = 32;
     let rows = (source / ROW_BYTES).max(1);
@@ -133,6 +134,7 @@ fn measure_gather_rate(team: &mut ThreadTeam, source: usize) -> f64 {
     })
 }
 
+/// The bytes per second of `c = a + b` for arrays of about `bytes` bytes in total, on all threads.
 fn measure_stream_rate(team: &mut ThreadTeam, bytes: usize) -> f64 {
     const CHUNK: usize = 64 * WIDTH;
     let n_chunks = (bytes / 3 / size_of::<f32>()).div_ceil(CHUNK).max(team.threads());

@@ -1,7 +1,7 @@
-//! Read-only numbers that are either owned or stored in a memory-mapped file.
+//! Read-only numbers that are either owned or part of shared bytes, such as a memory-mapped file.
 //!
 //! A mapped file is not copied: its pages are shared between all processes that map it. Numbers whose
-//! representation in the file differs from this machine's (byte order, width, alignment) are copied.
+//! representation in the file differs from that in memory (byte order, width, alignment) are copied.
 
 use crate::error::{Error, Result};
 use crate::files;
@@ -23,7 +23,7 @@ enum ByteSource {
 }
 
 impl Bytes {
-    /// Maps a file into memory and prefetches all of it, since a checksum will read every byte.
+    /// Maps a file into memory and reads all of it ahead, since a checksum will read every byte.
     ///
     /// # Safety
     /// No process changes or truncates the file in place while the bytes or slices of them are in

@@ -6,9 +6,9 @@
 //!                                  row 2 = s + f
 //! ```
 //!
-//! In a graph whose nodes have many common neighbours, most of the rows that a product reads are read several
-//! times. A sum that is stored once and used by several rows replaces them. Sums may contain other sums. Only
-//! additions are used, so the result is exact up to the order of additions.
+//! If nodes have several neighbours in common, a product would add the rows of these neighbours once per node.
+//! Instead, their sum is computed once and used by all of these nodes. Sums may contain other sums. The result
+//! differs only by rounding, because only the order of additions changes.
 //!
 //! Rows share sums only within a chunk, a fixed range of rows that one thread computes, so that no thread
 //! waits for another, and results do not depend on the number of threads. Every sum is computed before the
@@ -30,19 +30,19 @@ use std::ops::Range;
 const MIN_ENTRIES: usize = 1 << 13;
 /// The approximate number of entries of a chunk of a large pattern.
 const CHUNK_ENTRIES: usize = 1 << 15;
-/// The smallest number of chunks, and the largest.
+/// The smallest and the largest number of chunks aimed for.
 const N_CHUNKS: Range<usize> = 16..1024;
 /// The work of a row besides its entries, in units of one entry.
 const ROW_WORK: usize = 16;
 /// Shared sums are used if the numbers of reads and of stored sums add up to at most this share of the
-/// entries. Above it, they are not faster.
+/// entries; otherwise they are not faster.
 const MAX_WORK: f64 = 0.75;
-/// The share above which the search is abandoned after a sample of the chunks.
+/// If this share is exceeded in a sample of the chunks, the search is abandoned.
 const MAX_SAMPLE_WORK: f64 = 0.85;
-/// Every chunk with a multiple of this index belongs to the sample.
+/// The sample consists of the chunks whose index is a multiple of this number.
 const SAMPLE_STRIDE: usize = 8;
 
-/// A program of sums that computes a product with a pattern.
+/// The sums that compute a product with a pattern, in the order of execution.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedSums {
     /// The rows of each chunk, in whole blocks.
@@ -51,9 +51,11 @@ pub(crate) struct SharedSums {
     block_starts: Vec<u32>,
     /// The slot in which each shared sum is stored.
     slots: Vec<u32>,
-    /// The number of slots that a chunk needs.
+    /// The largest number of slots that a chunk needs.
     n_slots: usize,
+    /// The shared sums.
     sums: SumList,
+    /// The rows of the result.
     rows: SumList,
 }
 
@@ -62,7 +64,7 @@ pub(crate) struct SharedSums {
 pub(crate) struct SumList {
     /// The start of each sum in `indices`, and the end of the last one.
     offsets: Vec<u32>,
-    /// The end of the slots and start of the rows of each sum.
+    /// The position in `indices` at which the slots of each sum end and its rows start.
     middles: Vec<u32>,
     indices: Vec<u32>,
 }
@@ -139,7 +141,7 @@ impl SharedSums {
         self.n_slots
     }
 
-    /// The number of rows and slots that a product reads.
+    /// The number of rows and slots that a product reads, each counted every time.
     pub fn n_reads(&self) -> usize {
         self.sums.indices.len() + self.rows.indices.len()
     }

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// Patterns with fewer entries than this are checked on one thread.
 const PARALLEL_ENTRIES: usize = 1 << 20;
 
-/// The positions of the entries of a matrix: compressed rows, columns ascending within a row.
+/// The positions of the entries of a matrix: compressed rows, with ascending columns in each row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
     n_cols: usize,
@@ -22,7 +22,7 @@ impl Pattern {
     /// A pattern from compressed rows.
     ///
     /// # Panics
-    /// If the rows are not well formed; see [`Pattern::try_new`].
+    /// If [`Pattern::try_new`] returns an error.
     pub fn new(n_cols: usize, offsets: Vec<usize>, indices: Vec<u32>) -> Self {
         let pattern = Self::try_new(n_cols, offsets, indices);
         pattern.unwrap_or_else(|problem| panic!("pattern: {problem}"))

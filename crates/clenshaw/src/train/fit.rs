@@ -111,7 +111,7 @@ impl Fit {
     ///
     /// # Errors
     /// If the split does not fit the data set of `setup` or has no training nodes, and
-    /// [`Error::OutOfMemory`] if the run needs more memory than there is.
+    /// [`Error::OutOfMemory`] if the run needs more memory than is available.
     pub fn new(
         setup: impl Into<Arc<Setup>>,
         split: &Split,
@@ -148,8 +148,8 @@ impl Fit {
         })
     }
 
-    /// Weights the training nodes in the loss; the weights of all nodes are given, and only their
-    /// ratios matter. To be called before the first epoch.
+    /// Weights the training nodes of `split`, the split of this run, in the loss. `weights` has one weight per node
+    /// of the graph; only the ratios of the weights matter. To be called before the first epoch.
     ///
     /// # Errors
     /// If there is not one weight per node, a weight is negative or not finite, or those of all training
@@ -266,7 +266,7 @@ impl Fit {
         self.setup.scores_in(&mut self.work, &self.best_params)
     }
 
-    /// How the model being trained will be described.
+    /// The provenance of the model being trained.
     pub fn provenance(&self) -> ModelProvenance {
         let dataset = self.setup.dataset();
         ModelProvenance {
@@ -305,11 +305,12 @@ impl Fit {
         self.elapsed().as_secs_f64()
     }
 
+    /// The time of the run, including that before a restored checkpoint.
     fn elapsed(&self) -> Duration {
         self.earlier.saturating_add(self.started.elapsed())
     }
 
-    /// The state of the run as a safetensors file; a restored run has bit-identical results.
+    /// The state of the run as a safetensors file; a run restored from it has the same results, bit for bit.
     pub fn checkpoint(&mut self) -> Vec<u8> {
         self.undo_diverged_step();
         let mut state = vec![
@@ -332,6 +333,7 @@ impl Fit {
         weights::write_slices(state, &CheckpointLog { sha256, ..log }.to_json())
     }
 
+    /// What the checkpoint of this run must agree with.
     fn identity(&self) -> RunIdentity {
         RunIdentity {
             model: self.setup.info().name.into(),
@@ -366,7 +368,8 @@ impl Fit {
     /// Restores a checkpoint of the same run; `place` names it in errors.
     ///
     /// # Errors
-    /// If the checkpoint is damaged, or is of a run with another model, hyper-parameters, data, split or seed.
+    /// If the checkpoint is damaged, or is of a run with another model, hyper-parameters, data, split, seed or class
+    /// of instructions ([`tensor::bit_class`]).
     pub fn restore(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
         let bad = |problem: String| Error::Data { place: place.into(), problem };
         let (log, state) = CheckpointLog::read(place, bytes)?;
@@ -418,8 +421,7 @@ impl Fit {
         Some((loss / n, correct as f64 / n))
     }
 
-    /// Marks the run as diverged and returns an error if a loss is not finite; `stepped` as in
-    /// [`Divergence`].
+    /// If a loss is not finite, marks the run as diverged and returns an error; `stepped` as in [`Divergence`].
     fn require_finite(&mut self, loss: &'static str, value: f64, stepped: bool) -> Result<()> {
         if !value.is_finite() {
             self.diverged = Some(Divergence { loss, value, stepped });

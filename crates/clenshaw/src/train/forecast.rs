@@ -6,8 +6,8 @@ use crate::memory::{self, AvailableMemory};
 use crate::tensor::{ThreadTeam, Workspace};
 use std::sync::{Mutex, PoisonError};
 
-/// Copies of the parameters besides the gradients: current, best, two moments of the optimiser, and the
-/// serialised checkpoint of these four.
+/// The number of copies of the parameters, apart from the gradients: the current and the best ones, two moments
+/// of the optimiser, and a serialised checkpoint of these four.
 const PARAMETER_COPIES: usize = 8;
 /// The approximate number of bytes per probability in the file of predictions.
 const CSV_BYTES: usize = 10;
@@ -47,13 +47,14 @@ impl Setup {
         }
     }
 
-    /// Allocates the workspace of a run if the memory for the whole run is available. Also returns the
-    /// forecast of the memory of the whole process, if its current memory is known.
+    /// Allocates the workspace of a run. Also returns the forecast of the memory of the whole process, if its
+    /// current memory is known.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if it is not.
+    /// [`Error::OutOfMemory`] if less memory is known to be available than the whole run needs, or the allocation
+    /// fails.
     pub(super) fn allocate(&self, threads: usize) -> Result<(Workspace<f32>, Option<u64>)> {
-        // Runs start one after the other, so that each one sees the memory that the others have taken.
+        // Runs start one after the other, so that each takes into account what the others have allocated.
         static ALLOCATING: Mutex<()> = Mutex::new(());
         let _guard = ALLOCATING.lock().unwrap_or_else(PoisonError::into_inner);
         let forecast = self.memory_forecast(threads);
@@ -69,6 +70,8 @@ impl Setup {
         Ok((workspace, resident.map(|resident| resident + forecast.total())))
     }
 
+    /// The error for a run that needs more memory than is available; it suggests which hyper-parameters to
+    /// lower.
     fn out_of_memory(&self, forecast: &MemoryForecast, known: Option<AvailableMemory>) -> Error {
         let sizes = self.info().size_params();
         let sizes: Vec<String> =

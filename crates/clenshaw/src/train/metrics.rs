@@ -11,6 +11,7 @@
 //!
 //! The means ignore classes that neither occur nor are predicted, as in scikit-learn, with whose results
 //! the tests compare. Without nodes every metric is NaN, which is `null` in JSON.
+//! Functions of predicted and true classes panic if the two differ in length or a class is not below `n_classes`.
 
 /// The fraction of correct predictions.
 ///
@@ -89,10 +90,12 @@ pub fn majority_share(truth: &[u32]) -> f64 {
     counts.into_iter().max().unwrap_or(0) as f64 / truth.len() as f64
 }
 
+/// The number of nodes of a class.
 fn n_true(counts: &[Vec<usize>], c: usize) -> usize {
     counts[c].iter().sum()
 }
 
+/// The number of nodes predicted as a class.
 fn n_predicted(counts: &[Vec<usize>], c: usize) -> usize {
     counts.iter().map(|row| row[c]).sum()
 }

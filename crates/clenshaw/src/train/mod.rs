@@ -48,11 +48,11 @@ pub struct TestScores {
     pub roc_auc: Option<f64>,
 }
 
-/// Scores predicted probabilities, `[n, C]`, on the test nodes. No other function uses test labels to
-/// score a model.
+/// Scores predicted probabilities, `[n, C]`, on the test nodes. The test scores of a run are computed only by this
+/// function.
 ///
 /// # Errors
-/// If the split does not fit the data set.
+/// If the split, the features or the labels do not fit the graph.
 ///
 /// # Panics
 /// If the probabilities are not `[n, C]` of this data set.
@@ -82,7 +82,7 @@ pub fn test_scores(
     })
 }
 
-/// The class with the highest score; in a tie, the lowest class.
+/// The class with the highest score; in a tie, the lowest class. 0 if there are no scores.
 pub fn most_likely(scores: &[f32]) -> u32 {
     let better = |best: usize, c: usize| if scores[c] > scores[best] { c } else { best };
     (1..scores.len()).fold(0, better) as u32

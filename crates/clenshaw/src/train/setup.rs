@@ -54,10 +54,13 @@ impl Setup {
         Self::with_scaler(dataset, info, hp, scaler)
     }
 
-    /// [`Setup::new`] with a scaling that was fitted to another graph.
+    /// As [`Setup::new`], with a scaling that was fitted to another graph.
+    ///
+    /// # Errors
+    /// As [`Setup::new`].
     ///
     /// # Panics
-    /// If the scaling was fitted to another number of features.
+    /// As [`Setup::new`], and if the scaling was fitted to another number of features.
     pub fn with_scaler(
         dataset: Arc<Dataset>,
         info: &'static ModelInfo,
@@ -127,7 +130,7 @@ impl Setup {
         self.plan.initial_params(&Stream::new(seed, "weights"))
     }
 
-    /// Splits a parameter vector into named matrices.
+    /// Splits a parameter vector into named matrices; panics if it is too short.
     pub fn named_params(&self, params: &[f32]) -> Vec<(String, Mat<f32>)> {
         let end = self.plan.ranges().last().map_or(0, |range| range.end);
         assert!(params.len() >= end, "named_params: {} parameters; expected {end}", params.len());
@@ -188,7 +191,7 @@ impl Setup {
         self.plan.values(&mut self.plan.workspace(ThreadTeam::new(1)), params)
     }
 
-    /// The filter, given the named values that it may read.
+    /// The filter, given the named values that it may read; `None` if the model defines none.
     pub(super) fn filter_from(
         &self,
         params: &[f32],
@@ -211,7 +214,7 @@ impl Setup {
         self.filter_polynomial(params).map(|filter| filter.coefficients)
     }
 
-    /// The filter, in the cases of [`Setup::filter_coefficients`].
+    /// The filter, if it is a single polynomial that depends on the parameters alone; otherwise `None`.
     pub(super) fn filter_polynomial(&self, params: &[f32]) -> Option<Filter> {
         if self.filter_reads_values() {
             return None;
@@ -268,8 +271,8 @@ pub(super) fn hidden_from(values: Vec<(String, Mat<f32>)>) -> Option<Mat<f32>> {
     values.into_iter().find(|(name, _)| name == HIDDEN).map(|(_, hidden)| hidden)
 }
 
-/// Records the model's equations for this data set, or for these nodes of it and the entries of operators
-/// between them, and names its hidden representation; returns the net and its class scores.
+/// Records the equations of the model and names its hidden representation; returns the net and its class scores.
+/// With `nodes`, only these nodes and the entries of operators between them are recorded.
 pub(super) fn record(
     dataset: &Dataset,
     info: &ModelInfo,

@@ -41,7 +41,10 @@ impl StepTiming {
     /// Times `n_steps` training steps, and the phases of another `n_steps` steps, after a warm-up.
     ///
     /// # Errors
-    /// If the split does not fit the data set of `setup`.
+    /// If the split does not fit the data set of `setup` or has no training nodes.
+    ///
+    /// # Panics
+    /// If `n_steps` is 0.
     pub fn measure(
         setup: &Setup,
         split: &Split,
@@ -101,7 +104,7 @@ impl StepTiming {
         })
     }
 
-    /// The seconds of a step that belong to no phase: threads wait for each other.
+    /// The seconds of a step that belong to no phase: the time in which threads wait for each other.
     pub fn waiting(&self) -> f64 {
         (self.seconds - self.phases.iter().map(|phase| phase.seconds).sum::<f64>()).max(0.0)
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! patience       stop when p epochs have passed since the lowest validation loss
 //! mean           stop at epoch e > p when loss(e) > mean of the p losses before it
-//! late-mean      the same, but only in the second half of the epochs
+//! late-mean      the same, but only in the second half of the maximum number of epochs
 //! accuracy       stop when p epochs have passed since the highest validation accuracy
 //! accuracy-ties  the same, but an equal accuracy counts as an improvement
 //! none           train all epochs

@@ -157,7 +157,8 @@ impl TrainedModel {
     }
 
     /// Loads a graph for prediction: the columns of a node table are matched by name with those of the
-    /// training table, and labels are optional.
+    /// training table, and labels are optional. Missing columns are filled, which the
+    /// warnings of the data set report. Fails if the graph is unknown, or its files are missing or invalid.
     pub fn load_graph(&self, store: &Store, text: &str) -> Result<Dataset> {
         // Formats without a node table, such as `.npz`, do not use the schema.
         let no_columns = Schema { columns: vec![], structural: None, weight: None };
@@ -169,8 +170,8 @@ impl TrainedModel {
     /// Returns the probability of every class for every node of a graph, `[n, C]`.
     ///
     /// # Errors
-    /// If the features differ from those of the training graph or are not finite, or if the model cannot be
-    /// applied to another graph.
+    /// If the number or the names of the features differ from those of the training graph, if a feature is not
+    /// finite, or if the model cannot be applied to another graph.
     pub fn predict(&self, dataset: &Dataset, threads: usize) -> Result<Mat<f32>> {
         let setup = self.setup(dataset)?;
         let params = setup.params_from("the trained model", &self.weights)?;
@@ -188,7 +189,7 @@ impl TrainedModel {
         Ok(setup.scores(&params, threads))
     }
 
-    /// Returns the hidden representation of every node, see [`Setup::hidden`].
+    /// Returns the hidden representation of every node, see [`Setup::hidden`]; `None` if the model marks none.
     ///
     /// # Errors
     /// As [`TrainedModel::predict`].
@@ -272,18 +273,19 @@ impl TrainedModel {
         write_weights(&self.weights, &to_json(&metadata))
     }
 
-    /// Writes a model file.
+    /// Writes a model file. Fails if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         write_atomically(path, [&self.to_bytes()[..]])
     }
 
-    /// Reads a model file.
+    /// Reads a model file. Fails if it cannot be read, and as [`TrainedModel::from_bytes`].
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = files::read(path)?;
         Self::from_bytes(&path.display().to_string(), &bytes)
     }
 
-    /// Reads the bytes of a model file; errors refer to it as `place`.
+    /// Reads the bytes of a model file; `place` names it in errors. Fails if the file is damaged or this version
+    /// does not have the model or a hyper-parameter.
     pub fn from_bytes(place: &str, bytes: &[u8]) -> Result<Self> {
         let bad = |problem: String| Error::Data { place: place.into(), problem };
         let file = read_weights(place, bytes)?;

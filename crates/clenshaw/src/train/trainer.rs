@@ -43,7 +43,7 @@ pub struct TrainedRun {
 
 impl<'a> Trainer<'a> {
     /// A trainer with the defaults for a user's own data: standardised columns, a stratified split,
-    /// seed 0, one thread.
+    /// seed 0, one thread. Fails if the model is unknown.
     pub fn new(model: &str) -> Result<Self> {
         let info = model::find(model)?;
         let mut hp = info.defaults();
@@ -52,7 +52,7 @@ impl<'a> Trainer<'a> {
         Ok(Self { info, hp, split: SplitKind::Stratified, seed: 0, threads: 1, on_epoch })
     }
 
-    /// Sets a hyper-parameter.
+    /// Sets a hyper-parameter. Fails if it is unknown or the value is invalid.
     pub fn set(mut self, key: &str, value: impl Into<Value>) -> Result<Self> {
         self.hp.set_value(key, value)?;
         Ok(self)
@@ -79,8 +79,12 @@ impl<'a> Trainer<'a> {
     }
 
     /// Trains the model and keeps the weights of its best epoch.
+    ///
+    /// # Errors
+    /// If the split cannot be drawn or has no training nodes, features or labels do not fit the graph, there is too
+    /// little memory, or training diverges.
     pub fn fit(mut self, dataset: impl Into<Arc<Dataset>>) -> Result<TrainedRun> {
-        // Of earlier runs.
+        // The memory of earlier runs.
         tensor::release_free_memory();
         let dataset = dataset.into();
         let split = self.split.draw(&dataset, self.seed)?;
@@ -104,7 +108,7 @@ impl TrainedRun {
         self.outcome.filter.clone()
     }
 
-    /// Epochs, weights and probabilities.
+    /// The epochs, the weights and the probabilities of every class.
     pub fn outcome(&self) -> &super::Outcome {
         &self.outcome
     }

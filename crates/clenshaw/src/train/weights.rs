@@ -83,7 +83,8 @@ pub(super) fn digest<'a>(
     sha256.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Reads the bytes of [`write_weights`]; `place` names the file in errors.
+/// Reads the bytes of [`write_weights`]; `place` names the file in errors. Fails if the file is damaged, has no such
+/// metadata, or contains anything except matrices of F32.
 pub fn read_weights(place: &str, bytes: &[u8]) -> Result<WeightFile> {
     let bad = |problem: String| Error::Data { place: place.into(), problem };
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| bad(e.to_string()))?;

@@ -20,8 +20,8 @@ fn start(folders: &[&Path], read_only: bool) -> (u16, Arc<SharedState>) {
     let state = SharedState::new(WatchState::new("runs".into(), jobs));
     let folders: Vec<_> = folders.iter().map(|path| path.to_path_buf()).collect();
     assert!(state.lock().follow(folders).is_empty());
-    let guard = Guard { port, token: TOKEN.into() };
-    let server = Server::new(guard, Arc::clone(&state), read_only);
+    let access = AccessCheck { port, token: TOKEN.into() };
+    let server = Server::new(access, Arc::clone(&state), read_only);
     std::thread::spawn(move || server.serve(&listener));
     let details = Arc::clone(&state);
     std::thread::spawn(move || {
@@ -95,7 +95,7 @@ fn page_has_strict_headers_and_a_new_nonce_every_time() {
 }
 
 #[test]
-fn strangers_are_refused() {
+fn requests_without_access_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
     finished_run(&run);

@@ -1,9 +1,9 @@
 """Trained models as PyTorch modules.
 
-A model is one function of a ``Net``, which has the features, the graph and the weights of a forward
-pass. The functions follow ``crates/clenshaw/src/model`` line by line: the same names of weights and
-hyper-parameters, the same operations, dropout in the same places. Letters are those of
-``docs/notation.md``. PyTorch is imported on first use, so that the package works without it.
+Each model is one function of a ``Net``, which contains the features, the graph and the weights of a forward
+pass. The functions follow ``crates/clenshaw/src/model`` line by line: weights and hyper-parameters have the
+same names, and operations and dropout are the same. Letters are those of ``docs/notation.md``. PyTorch is
+imported on first use, so that the package works without it.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ FloatArray = npt.NDArray[np.floating[Any]]
 class TorchClassifier(torch.nn.Module):  # type: ignore[misc, unused-ignore]
     """A trained model of ``clenshaw``: class scores from features and edges.
 
-    The parameters are those of :func:`clenshaw._torch.build_module`.
+    The arguments are those of :func:`clenshaw._torch.build_module`.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class TorchClassifier(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         return self.scores(x, lambda: self._cache.graph(len(x), edge_index, edge_weight, dtype))
 
     def scores(self, x: Tensor, make_graph: Callable[[], Graph]) -> Tensor:
-        """Compute the class scores on a graph that is made if the model uses it."""
+        """Compute the class scores on a graph that is built only if the model uses it."""
         dtype = next(self.parameters()).dtype
         x = x.to(torch.promote_types(x.dtype, dtype))
         x = _scaling.scale(self.scaling, self._buffers, x).to(dtype)  # type: ignore[arg-type, unused-ignore]
@@ -98,8 +98,8 @@ class TorchClassifier(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         Raises
         ------
         ValueError
-            For ``gat``, ``gat-sep``, ``h2gcn`` and ``linkx``, which use more of the graph than products with its operator,
-            and in training mode.
+            For ``gat``, ``gat-sep``, ``h2gcn`` and ``linkx``, which use more of the graph than products with its
+            operator, and in training mode.
         """
         from clenshaw._torch._onnx import export
 

@@ -119,6 +119,7 @@ pub(super) struct Report {
 }
 
 impl LogEntry {
+    /// Parses a line of the journal.
     pub fn parse(line: &str) -> EntryResult<Self> {
         json::parse(line).map_err(|e| format!("not a journal entry: {e}"))
     }

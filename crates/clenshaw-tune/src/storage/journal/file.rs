@@ -36,6 +36,7 @@ impl JournalFile {
         self.read_once(&mut apply).or_else(|_| self.read_once(&mut apply))
     }
 
+    /// As [`read`](Self::read), without reading a second time.
     fn read_once(&mut self, apply: &mut dyn FnMut(&str) -> LineResult) -> Result<()> {
         let bytes = self.new_bytes()?;
         let is_complete = |line: &&[u8]| line.ends_with(b"\n");

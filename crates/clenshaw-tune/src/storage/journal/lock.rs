@@ -13,7 +13,7 @@ use std::{fs, io, thread};
 /// Timeouts of a journal's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockOptions {
-    /// The time without a change after which a lock is stale and broken; 30 seconds in Optuna.
+    /// The time without a change after which a lock is stale and broken; 30 seconds by default, as in Optuna.
     pub stale_after: Duration,
     /// The time to wait for the lock before a call fails; 10 minutes by default.
     pub timeout: Duration,
@@ -110,6 +110,7 @@ impl JournalLock {
         }
     }
 
+    /// The error for a link that cannot be created.
     fn link_error(&self, source: io::Error) -> Error {
         match source.kind() {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Error::Data {

@@ -93,7 +93,7 @@ pub(super) trait Connection: Send {
 pub(super) struct SqlRow(pub Vec<SqlValue>);
 
 impl SqlRow {
-    /// A column with an id or count.
+    /// A column with an id or count. This and the other columns fail if the value has another type.
     pub fn u64(&self, column: usize) -> SqlResult<u64> {
         match self.0[column] {
             SqlValue::Int(value) => {

@@ -90,6 +90,7 @@ fn check_version(version: &str) -> SqlResult<()> {
     if version == VERSION { Ok(()) } else { Err(unsupported(version)) }
 }
 
+/// The error for a schema of another version.
 fn unsupported(version: &str) -> SqlError {
     SqlError::Rejected(format!(
         "its schema has version `{version}`; expected `{VERSION}`, the version of Optuna 3.2 to 5; upgrade \

@@ -128,6 +128,7 @@ impl RdbStorage {
         self.select_study(db, study, lock)
     }
 
+    /// Selects a study with the clause `lock`; returns an error if it does not exist.
     fn select_study(&self, db: &mut dyn Connection, study: u64, lock: &str) -> SqlResult<()> {
         let sql = format!("SELECT 1 FROM studies WHERE study_id = $1{lock}");
         let found = db.query_first(&sql, &[study.into()])?;
@@ -205,6 +206,7 @@ impl RdbStorage {
         self.read_trial(db, id).map(Some)
     }
 
+    /// Reads a trial; returns an error if it does not exist.
     fn read_trial(&self, db: &mut dyn Connection, id: u64) -> SqlResult<Trial> {
         read::trial(db, id)?.ok_or_else(|| self.invalid(validation::missing_trial(id)))
     }

@@ -64,7 +64,8 @@ impl<'a> HttpClient<'a> {
         })
     }
 
-    /// Calls `attempt`, again after each transient error, with exponential backoff.
+    /// Calls `attempt` until it succeeds or fails with an error that is not transient, at most
+    /// [`RetryPolicy::attempts`](super::RetryPolicy::attempts) times, with exponential backoff.
     fn with_retries(
         &self,
         transfer: &Transfer<'_>,

@@ -64,6 +64,7 @@ pub fn manifest(folder: &str) -> Result<&'static Manifest> {
     manifest.ok_or_else(|| Error::unknown("data set", folder, known()))
 }
 
+/// The manifest file.
 #[derive(Deserialize)]
 struct ManifestToml {
     group: Vec<ManifestGroup>,
@@ -72,7 +73,7 @@ struct ManifestToml {
 /// Files with a common folder and common base URLs.
 #[derive(Deserialize)]
 struct ManifestGroup {
-    /// The folder names of the data sets that need these files.
+    /// The folder names that identify the data sets that need these files.
     datasets: Vec<String>,
     /// The folder of the files inside the data folder.
     folder: String,
@@ -81,6 +82,7 @@ struct ManifestGroup {
     files: Vec<ManifestEntry>,
 }
 
+/// A file of a group.
 #[derive(Deserialize)]
 struct ManifestEntry {
     name: String,

@@ -34,6 +34,7 @@ impl<'a> OfflineClient<'a> {
     }
 }
 
+/// The error of every download.
 fn unsupported() -> FetchError {
     SourceError::Other("this build cannot download; enable the feature `download`".into()).into()
 }

@@ -27,7 +27,8 @@ struct StoredTensor<T> {
 }
 
 impl<'a> GraphFile<'a> {
-    /// Verifies the checksum and reads the header; errors refer to the file as `place`.
+    /// Verifies the checksum and reads the header; an error if either is invalid. Errors refer to the file as
+    /// `place`.
     pub fn open(place: &'a str, bytes: Bytes) -> Result<Self> {
         let bad = |problem: String| Error::Data { place: place.into(), problem };
         let not_a_graph_file = || bad("not a graph file; `clenshaw data import` writes one".into());
@@ -107,7 +108,8 @@ impl<'a> GraphFile<'a> {
         })
     }
 
-    fn bad(&self, tensor: &str, problem: String) -> Error {
+    /// An error about a tensor or a metadata entry.
+    fn error(&self, tensor: &str, problem: String) -> Error {
         Error::Data { place: format!("{}: `{tensor}`", self.place), problem }
     }
 
@@ -117,18 +119,18 @@ impl<'a> GraphFile<'a> {
         let Some(info) = self.tensors.info(name) else { return Ok(None) };
         if info.dtype != T::DTYPE {
             let (found, expected) = (info.dtype, T::DTYPE);
-            return Err(self.bad(name, format!("type {found}; expected {expected}")));
+            return Err(self.error(name, format!("type {found}; expected {expected}")));
         }
         let (start, end) = info.data_offsets;
         let elements = SharedSlice::from_bytes(&self.bytes, self.data + start..self.data + end);
-        let too_large = || self.bad(name, "a number is too large for this machine".into());
+        let too_large = || self.error(name, "a number is too large for this machine".into());
         let elements = elements.ok_or_else(too_large)?;
         Ok(Some(StoredTensor { shape: info.shape.clone(), elements }))
     }
 
     /// Returns the elements of a tensor; an error if it is missing.
     fn elements<T: TensorElement>(&self, name: &str) -> Result<SharedSlice<T>> {
-        let absent = || self.bad(name, "the tensor is missing".into());
+        let absent = || self.error(name, "the tensor is missing".into());
         Ok(self.find(name)?.ok_or_else(absent)?.elements)
     }
 
@@ -143,7 +145,7 @@ impl<'a> GraphFile<'a> {
             found if found == expected => Ok(numbers),
             found => {
                 let found = count(found, "value", "values");
-                Err(self.bad(name, format!("{found}; expected {expected}")))
+                Err(self.error(name, format!("{found}; expected {expected}")))
             }
         }
     }
@@ -153,33 +155,35 @@ impl<'a> GraphFile<'a> {
         let n = offsets.len().saturating_sub(1);
         check_node_count(&format!("{}: `adjacency.offsets`", self.place), n)?;
         let adjacency = Pattern::from_shared(n, offsets, self.elements("adjacency.indices")?);
-        adjacency.map_err(|problem| self.bad("adjacency", problem))
+        adjacency.map_err(|problem| self.error("adjacency", problem))
     }
 
-    /// Returns the order of the nodes in memory; `None` for that of their numbers, which is stored as no nodes.
+    /// Returns the order of the nodes in memory; `None` if `nodes` is empty, which stands for the order of their
+    /// numbers. An error unless `nodes` otherwise contains every node once.
     fn node_order(&self, nodes: &[u32], n_nodes: usize) -> Result<Option<NodeOrder>> {
         if nodes.is_empty() {
             return Ok(None);
         }
         let order = NodeOrder::new(nodes.to_vec()).filter(|order| order.n_nodes() == n_nodes);
         let problem = || format!("expected each of {n_nodes} nodes once");
-        order.map(Some).ok_or_else(|| self.bad("order", problem()))
+        order.map(Some).ok_or_else(|| self.error("order", problem()))
     }
 
     fn features(&self) -> Result<Features> {
         if let Some(StoredTensor { shape, elements }) = self.find::<f32>("features")? {
             let &[rows, columns] = &shape[..] else {
-                return Err(self.bad("features", format!("shape {shape:?}; expected a matrix")));
+                return Err(self.error("features", format!("shape {shape:?}; expected a matrix")));
             };
             return Ok(Features::Dense(Mat::from_vec(rows, columns, elements.to_vec())));
         }
         let columns = self.metadata.columns.as_ref().and_then(|text| text.parse().ok());
-        let columns = columns
-            .ok_or_else(|| self.bad("columns", "expected the number of sparse features".into()))?;
+        let columns = columns.ok_or_else(|| {
+            self.error("columns", "expected the number of sparse features".into())
+        })?;
         let (offsets, indices) =
             (self.elements("features.offsets")?, self.elements("features.indices")?);
         let pattern = Pattern::from_shared(columns, offsets, indices);
-        let pattern = pattern.map_err(|problem| self.bad("features", problem))?;
+        let pattern = pattern.map_err(|problem| self.error("features", problem))?;
         let values = match self.tensors.info("features.values").is_some() {
             true => self.elements_of_length("features.values", pattern.n_entries())?.to_vec(),
             false => vec![1.0; pattern.n_entries()],
@@ -194,7 +198,7 @@ impl<'a> GraphFile<'a> {
             Err(_) if label == -1 => Ok(None),
             Err(_) => {
                 let expected = "expected a class number, or -1 if unknown";
-                Err(self.bad("labels", format!("label of node {node} is {label}; {expected}")))
+                Err(self.error("labels", format!("label of node {node} is {label}; {expected}")))
             }
         };
         labels.iter().enumerate().map(label).collect()
@@ -205,14 +209,14 @@ impl<'a> GraphFile<'a> {
         let mut sorted: Vec<&String> = names.iter().collect();
         sorted.sort_unstable();
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(self.bad("splits", format!("`{}` is listed twice", pair[0])));
+            return Err(self.error("splits", format!("`{}` is listed twice", pair[0])));
         }
         let split = |name: &String| {
             let tensor = format!("split.{name}");
             let numbers = self.elements_of_length::<u8>(&tensor, n_nodes)?;
             if let Some(node) = numbers.iter().position(|&part| part > 3) {
                 let problem = format!("value of node {node} is {}; expected 0 to 3", numbers[node]);
-                return Err(self.bad(&tensor, problem));
+                return Err(self.error(&tensor, problem));
             }
             let part = |part| {
                 let nodes = (0u32..).zip(&numbers[..]).filter(move |(_, found)| **found == part);
@@ -232,14 +236,14 @@ impl<'a> GraphFile<'a> {
         let ends = self.elements_of_length::<usize>("names.offsets", n_nodes + 1)?;
         let bytes = self.elements::<u8>("names.bytes")?;
         let text = std::str::from_utf8(&bytes).map_err(|e| {
-            self.bad("names.bytes", format!("byte {} is not valid UTF-8", e.valid_up_to()))
+            self.error("names.bytes", format!("byte {} is not valid UTF-8", e.valid_up_to()))
         })?;
         let name = |(node, ends): (usize, &[usize])| {
             let (start, end) = (ends[0], ends[1]);
             let name = text.get(start..end).map(str::to_owned);
             let problem =
                 || format!("name of node {node} is at bytes {start} to {end}; expected UTF-8 text");
-            name.ok_or_else(|| self.bad("names.offsets", problem()))
+            name.ok_or_else(|| self.error("names.offsets", problem()))
         };
         ends.windows(2).enumerate().map(name).collect()
     }

@@ -5,7 +5,7 @@
 //! Fortran order:  entry (i, j) of [n, m] is at i + n j
 //! ```
 //!
-//! The accessors return entries in C order; an error if the entries are of another kind, such as text
+//! The accessors return entries in C order; an error if the entries are of a different kind, such as text
 //! instead of numbers, or do not fit the requested type.
 
 use crate::error::{Error, Result};
@@ -89,7 +89,7 @@ impl Dtype {
     }
 }
 
-/// NumPy's notation, with `<` also for types without a byte order.
+/// NumPy's notation, with `<` instead of `|`, except for objects.
 impl fmt::Display for Dtype {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (letter, size) = match self.kind {
@@ -119,16 +119,16 @@ impl<'a> NumpyArray<'a> {
         let stored = array.data.len();
         let dimensions = array.shape.len();
         if dtype.kind == DtypeKind::Object {
-            return Err(array.bad("an array of Python objects; expected numbers or text".into()));
+            return Err(array.error("an array of Python objects; expected numbers or text".into()));
         }
         if dimensions > MAX_DIMENSIONS {
             return Err(
-                array.bad(format!("{dimensions} dimensions; expected at most {MAX_DIMENSIONS}"))
+                array.error(format!("{dimensions} dimensions; expected at most {MAX_DIMENSIONS}"))
             );
         }
         if n_bytes(&array.shape, dtype.size) != Some(stored) {
             let shape = ShapeText(&array.shape);
-            return Err(array.bad(format!(
+            return Err(array.error(format!(
                 "{stored} bytes; expected entries of type `{dtype}` in the shape {shape}"
             )));
         }
@@ -154,7 +154,9 @@ impl<'a> NumpyArray<'a> {
     pub fn length(&self) -> Result<usize> {
         match self.shape[..] {
             [n] => Ok(n),
-            _ => Err(self.bad(format!("shape {}; expected one dimension", ShapeText(&self.shape)))),
+            _ => {
+                Err(self.error(format!("shape {}; expected one dimension", ShapeText(&self.shape))))
+            }
         }
     }
 
@@ -163,7 +165,8 @@ impl<'a> NumpyArray<'a> {
         match self.shape[..] {
             [n, m] => Ok((n, m)),
             _ => {
-                Err(self.bad(format!("shape {}; expected two dimensions", ShapeText(&self.shape))))
+                Err(self
+                    .error(format!("shape {}; expected two dimensions", ShapeText(&self.shape))))
             }
         }
     }
@@ -211,14 +214,14 @@ impl<'a> NumpyArray<'a> {
             let points = points(entry);
             let end = points.iter().rposition(|&point| point != 0).map_or(0, |last| last + 1);
             let text: Option<String> = points[..end].iter().map(|&p| char::from_u32(p)).collect();
-            text.ok_or_else(|| self.bad(format!("entry {i} is not valid Unicode")))
+            text.ok_or_else(|| self.error(format!("entry {i} is not valid Unicode")))
         };
         match self.dtype.kind {
             DtypeKind::Bytes | DtypeKind::Text => {
                 let entries = self.data.chunks(self.dtype.size).enumerate();
                 Ok(self.in_c_order(entries.map(text).collect::<Result<_>>()?))
             }
-            _ => Err(self.bad(format!("entries of type `{}`; expected text", self.dtype))),
+            _ => Err(self.error(format!("entries of type `{}`; expected text", self.dtype))),
         }
     }
 
@@ -247,7 +250,7 @@ impl<'a> NumpyArray<'a> {
                 self.convert(|w| f32::from_le_bytes(w).into(), float, expected)
             }
             (DtypeKind::Float, 8) => self.convert(f64::from_le_bytes, float, expected),
-            _ => Err(self.bad(format!("entries of type `{}`; expected numbers", self.dtype))),
+            _ => Err(self.error(format!("entries of type `{}`; expected numbers", self.dtype))),
         }?;
         Ok(self.in_c_order(stored))
     }
@@ -263,7 +266,7 @@ impl<'a> NumpyArray<'a> {
         let mut entries = Vec::with_capacity(words.len());
         for (i, &word) in words.iter().enumerate() {
             let value = read(self.little_endian(word));
-            let bad = || self.bad(format!("entry {i} is {value}; expected {expected}"));
+            let bad = || self.error(format!("entry {i} is {value}; expected {expected}"));
             entries.push(convert(value).ok_or_else(bad)?);
         }
         Ok(entries)
@@ -302,7 +305,8 @@ impl<'a> NumpyArray<'a> {
         entries
     }
 
-    fn bad(&self, problem: String) -> Error {
+    /// An error about the array.
+    fn error(&self, problem: String) -> Error {
         Error::Data { place: self.place.clone(), problem }
     }
 }

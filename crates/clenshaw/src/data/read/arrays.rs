@@ -5,12 +5,12 @@
 //!           or indptr, indices, data, shape, format as in `scipy.sparse.save_npz`
 //! x [n, f]  features
 //! y [n]     labels: integers or text; a negative number or an empty string means unknown
-//! splits    train_mask, val_mask, test_mask, each [n] or [n, s]; named `fixed:0`, `fixed:1`, ...
+//! splits    train_mask, val_mask, test_mask, each [n] or [n, s], for the splits `fixed:0`, `fixed:1`, ...
 //! weights   edge_weight, edge_attr or the chosen array, [e]; for `save_npz`, the values of the matrix
 //! ```
 //!
-//! Without `x`, features are computed from the graph. The graph is undirected; loops are removed and
-//! duplicate edges merged.
+//! Without `x`, features are computed from the graph. The graph is undirected; loops are removed, duplicate
+//! edges are merged, and nodes without a label are removed from splits.
 
 use super::Interpretation;
 use super::array::{DtypeKind, NumpyArray, ShapeText};
@@ -93,7 +93,8 @@ fn parse(place: &str, bytes: &[u8], interpretation: Interpretation) -> Result<Da
     })
 }
 
-fn bad(array: &NumpyArray, problem: String) -> Error {
+/// An error about an array.
+fn array_error(array: &NumpyArray, problem: String) -> Error {
     Error::Data { place: array.place().into(), problem }
 }
 
@@ -105,7 +106,7 @@ fn columns(array: &NumpyArray, n: usize) -> Result<usize> {
         _ => {
             let shape = ShapeText(array.shape());
             let rows = count(n, "row", "rows");
-            Err(bad(array, format!("shape {shape}; expected {rows}, one per node")))
+            Err(array_error(array, format!("shape {shape}; expected {rows}, one per node")))
         }
     }
 }
@@ -131,9 +132,9 @@ fn unused_arrays(npz: &Npz, weights: WeightChoice) -> Option<String> {
     (!unused.is_empty()).then(|| format!("arrays that are not used: {}", unused.join(", ")))
 }
 
-/// Reads `edge_index` and the weights of its edges, which are 1 without such an array.
+/// Reads `edge_index` and the weights of its edges, which are 1 if there is no array of weights.
 ///
-/// An array of another shape is not used as weights, and a warning is added.
+/// If the array of weights does not have one entry per edge, it is not used, and a warning is added.
 pub(super) fn edge_index(
     place: &str,
     npz: &Npz,
@@ -143,7 +144,7 @@ pub(super) fn edge_index(
     let index = npz.array("edge_index")?;
     let &[2, e] = index.shape() else {
         let shape = ShapeText(index.shape());
-        return Err(bad(&index, format!("shape {shape}; expected (2, number of edges)")));
+        return Err(array_error(&index, format!("shape {shape}; expected (2, number of edges)")));
     };
     let index = index.to_u32()?;
     let (from, to) = index.split_at(e);
@@ -175,9 +176,10 @@ pub(super) fn edge_index(
 fn n_nodes(array: &NumpyArray) -> Result<usize> {
     match array.shape() {
         [n, columns @ ..] if !columns.contains(&0) => Ok(*n),
-        shape => {
-            Err(bad(array, format!("shape {}; expected one row for each node", ShapeText(shape))))
-        }
+        shape => Err(array_error(
+            array,
+            format!("shape {}; expected one row for each node", ShapeText(shape)),
+        )),
     }
 }
 
@@ -205,7 +207,7 @@ fn square_matrix(place: &str, npz: &Npz) -> Result<CsrMatrix> {
         Some("csr" | "csc") => {}
         other => {
             let found = other.unwrap_or_default();
-            return Err(bad(
+            return Err(array_error(
                 &format,
                 format!("`{found}`; expected `csr` or `csc`; save `a.tocsr()`"),
             ));
@@ -213,10 +215,10 @@ fn square_matrix(place: &str, npz: &Npz) -> Result<CsrMatrix> {
     }
     let shape = npz.array("shape")?;
     let [n, n_cols] = shape.to_u32()?[..] else {
-        return Err(bad(&shape, "expected two numbers, rows and columns".into()));
+        return Err(array_error(&shape, "expected two numbers, rows and columns".into()));
     };
     if n != n_cols {
-        return Err(bad(&shape, format!("{n} x {n_cols}; expected a square matrix")));
+        return Err(array_error(&shape, format!("{n} x {n_cols}; expected a square matrix")));
     }
     let [indptr, indices, data] = ["indptr", "indices", "data"].map(|name| npz.array(name));
     let n = n as usize;
@@ -233,7 +235,7 @@ fn x(array: &NumpyArray, n: usize) -> Result<Features> {
 fn labels(array: &NumpyArray, n: usize) -> Result<(Vec<Option<u32>>, Vec<String>)> {
     if columns(array, n)? != 1 {
         let shape = ShapeText(array.shape());
-        return Err(bad(array, format!("shape {shape}; expected one label for each node")));
+        return Err(array_error(array, format!("shape {shape}; expected one label for each node")));
     }
     match array.dtype().kind {
         DtypeKind::Bytes | DtypeKind::Text => Ok(text_labels(&array.to_text()?)),
@@ -247,7 +249,10 @@ fn integer_labels(array: &NumpyArray) -> Result<(Vec<Option<u32>>, Vec<String>)>
     let values = array.to_i64()?;
     let n = values.len();
     if let Some((node, label)) = (0..n).zip(&values).find(|(_, label)| **label >= n as i64) {
-        return Err(bad(array, format!("label of node {node} is {label}; expected less than {n}")));
+        return Err(array_error(
+            array,
+            format!("label of node {node} is {label}; expected less than {n}"),
+        ));
     }
     let y: Vec<Option<u32>> = values.iter().map(|&label| u32::try_from(label).ok()).collect();
     let n_classes = y.iter().flatten().max().map_or(0, |&largest| largest + 1);
@@ -270,7 +275,10 @@ fn splits(place: &str, npz: &Npz, n: usize) -> Result<Vec<FixedSplit>> {
     let n_splits = columns(&masks[0], n)?;
     if let Some(mask) = masks.iter().find(|mask| mask.shape() != masks[0].shape()) {
         let (found, expected) = (ShapeText(mask.shape()), ShapeText(masks[0].shape()));
-        return Err(bad(mask, format!("shape {found}; expected {expected}, as for `train_mask`")));
+        return Err(array_error(
+            mask,
+            format!("shape {found}; expected {expected}, as for `train_mask`"),
+        ));
     }
     let [train, val, test] = masks.each_ref().map(NumpyArray::to_bool);
     let masks = [train?, val?, test?];

@@ -3,7 +3,7 @@
 use crate::data::schema::{
     self, EncodedNodes, Schema, StructuralFeatures, TableOptions, WeightChoice,
 };
-use crate::data::table::Table;
+use crate::data::table::TextTable;
 use crate::data::{Dataset, Features};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -46,7 +46,7 @@ impl<'a> Interpretation<'a> {
         WeightChoice::new(weight.as_deref())
     }
 
-    /// The names of the columns of the node table that occur in the options or in the stored schema.
+    /// The names of columns of the node table that occur in the options or in the stored schema.
     pub(super) fn column_names(self) -> Vec<&'a String> {
         match self {
             Self::Inferred(options) => options.names().collect(),
@@ -58,7 +58,7 @@ impl<'a> Interpretation<'a> {
 }
 
 /// Encodes the nodes of a table, with a schema inferred from it or with the stored schema.
-pub(super) fn encode(table: &Table, interpretation: Interpretation) -> Result<EncodedNodes> {
+pub(super) fn encode(table: &TextTable, interpretation: Interpretation) -> Result<EncodedNodes> {
     match interpretation {
         Interpretation::Inferred(options) => schema::encode(table, options),
         Interpretation::Stored { schema, class_names } => {
@@ -88,7 +88,7 @@ pub(super) struct ReadEdges {
 
 impl ReadEdges {
     /// Builds an undirected graph from the edges of a file and counts the loops and the edges of weight 0,
-    /// which are not in it; an error if a weight is invalid or a node is out of range.
+    /// which are not in it; an error if [`Graph::from_weighted_edges`] returns one.
     pub fn new(
         place: &str,
         n_nodes: usize,

@@ -9,7 +9,7 @@ use super::delimited::LineResult;
 use super::edge_attributes::EdgeAttributes;
 use crate::data::Dataset;
 use crate::data::schema::is_missing;
-use crate::data::table::Table;
+use crate::data::table::TextTable;
 use crate::error::{Error, Result};
 use std::collections::{HashMap, HashSet};
 
@@ -35,10 +35,11 @@ pub(super) enum NodeNames {
 pub(super) struct AttributedGraph<'a> {
     place: &'a str,
     max_cells: usize,
-    table: Table,
+    table: TextTable,
     /// From the name of a column to its index.
     column_of: HashMap<String, usize>,
-    /// For each column, the row, counted from 1, of the last node that has a value, and how many it has.
+    /// For each column: the number of the last row with a value, counted from 1, and how many values that node
+    /// has for the attribute.
     counts: Vec<(usize, usize)>,
     /// From the id of a node to its number.
     number_of: HashMap<String, u32>,
@@ -58,7 +59,7 @@ impl<'a> AttributedGraph<'a> {
         Self {
             place,
             max_cells: MAX_CELLS.saturating_mul(size),
-            table: Table::new(place, []),
+            table: TextTable::new(place, []),
             column_of: HashMap::new(),
             counts: vec![],
             number_of: HashMap::new(),
@@ -102,7 +103,7 @@ impl<'a> AttributedGraph<'a> {
         }
     }
 
-    /// Ends the current node; an error if its id is not unique.
+    /// Ends the current node; an error if its id is not unique or there are too many nodes.
     pub fn finish_node(&mut self, id: String) -> LineResult<()> {
         let number = u32::try_from(self.table.n_rows() - 1);
         let number = number.map_err(|_| format!("expected at most {} nodes", u32::MAX))?;
@@ -128,10 +129,12 @@ impl<'a> AttributedGraph<'a> {
         Ok(())
     }
 
+    /// Returns the number of the node with this id; an error if there is none.
     fn node_number(&self, id: &str) -> LineResult<u32> {
         self.number_of.get(id).copied().ok_or_else(|| format!("edge to unknown node `{id}`"))
     }
 
+    /// Returns the index of a column; an error if the table becomes too large.
     fn find_or_add_column(&mut self, name: &str) -> LineResult<usize> {
         if let Some(&column) = self.column_of.get(name) {
             return Ok(column);
@@ -187,7 +190,7 @@ impl<'a> AttributedGraph<'a> {
 
 /// Uses the column `label` as the names of the nodes if it identifies them, unless it occurs in the
 /// options or in the stored schema; returns a note on the names.
-fn use_distinct_labels(table: &mut Table, interpretation: Interpretation) -> String {
+fn use_distinct_labels(table: &mut TextTable, interpretation: Interpretation) -> String {
     let Some(column) = table.columns.iter().position(|column| column.name == LABEL) else {
         return "nodes are named by `id`".into();
     };

@@ -1,7 +1,7 @@
 //! Text tables: node tables, edge tables and split files are all read by these rules.
 //!
-//! - A byte order mark, empty lines and comments (`# ...`, `% ...`) before the table are skipped, and so
-//!   are empty lines within it. Lines end with LF or CRLF.
+//! - A byte order mark, empty lines and comments (`# ...`, `%...`) before the table are skipped, and so are
+//!   empty lines within it. Lines end with LF or CRLF.
 //! - The separator is the most frequent of tab, semicolon and comma in the first line, or a space if it
 //!   has none of them; any number of spaces then separates two fields.
 //! - Spaces around a field are ignored. A field in double quotes may contain separators, `""` for a
@@ -10,12 +10,12 @@
 //! - Whether the first line is a header depends on the kind of table.
 
 use super::text::{NOT_UTF8, line_error};
-use crate::data::table::Table;
+use crate::data::table::TextTable;
 use crate::error::Result;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Maximum number of columns of a [`Table`].
+/// Maximum number of columns of a [`TextTable`].
 const MAX_COLUMNS: usize = 100_000;
 
 /// The result of parsing a line; the error does not include the line number.
@@ -70,11 +70,11 @@ pub(crate) fn parse_table(
     place: &str,
     text: &str,
     is_header: impl Fn(&[Cow<str>], &[Cow<str>]) -> bool,
-) -> Result<Table> {
+) -> Result<TextTable> {
     let start = FirstLine::find(place, text.as_bytes(), "one row per node")?;
     let bad = |(line, problem): (usize, String)| line_error(place, line, problem);
     let mut rows =
-        Rows { rest: &text[start.offset..], line: start.number, separator: start.separator };
+        RowReader { rest: &text[start.offset..], line: start.number, separator: start.separator };
     let (mut first, mut row) = (vec![], vec![]);
     rows.read(&mut first).map_err(bad)?;
     let n = first.len();
@@ -86,9 +86,9 @@ pub(crate) fn parse_table(
     let has_header = is_header(&first, &row);
     let mut table = if has_header {
         check_distinct(&first).map_err(|problem| bad((start.number, problem)))?;
-        Table::new(place, first.iter().map(|name| name.clone().into_owned()))
+        TextTable::new(place, first.iter().map(|name| name.clone().into_owned()))
     } else {
-        let mut table = Table::new(place, (1..=n).map(|column| column.to_string()));
+        let mut table = TextTable::new(place, (1..=n).map(|column| column.to_string()));
         push_row(&mut table, &first, start.number)?;
         table
     };
@@ -104,14 +104,15 @@ pub(crate) fn parse_table(
     Ok(table)
 }
 
-fn push_row(table: &mut Table, row: &[Cow<str>], line: usize) -> Result<()> {
+/// Adds a row and its line number to a table.
+fn push_row(table: &mut TextTable, row: &[Cow<str>], line: usize) -> Result<()> {
     table.push_row(row.iter().map(|cell| &**cell))?;
     table.lines.push(u32::try_from(line).unwrap_or(u32::MAX));
     Ok(())
 }
 
-/// Reads the rows of a table one after the other.
-struct Rows<'a> {
+/// Reads a table row by row.
+struct RowReader<'a> {
     /// The text that has not been read yet.
     rest: &'a str,
     /// The number of its first line.
@@ -119,7 +120,7 @@ struct Rows<'a> {
     separator: u8,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> RowReader<'a> {
     /// Replaces `row` with the fields of the next row that is not empty and returns the number of its
     /// first line; `None` and no fields at the end. An error includes this number.
     fn read(
@@ -177,6 +178,7 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
+    /// Reads an unquoted field.
     fn plain(&mut self, rest: &'a str) -> &'a str {
         let end = memchr::memchr2(self.separator, b'\n', rest.as_bytes());
         let (field, after) = rest.split_at(end.unwrap_or(rest.len()));
@@ -184,6 +186,7 @@ impl<'a> Fields<'a> {
         field.trim_ascii()
     }
 
+    /// Reads a field after its opening quote.
     fn quoted(&mut self, rest: &'a str) -> LineResult<Cow<'a, str>> {
         let mut field = Cow::Borrowed("");
         let mut rest = rest;
@@ -254,7 +257,7 @@ pub(super) fn format_note(place: &str, separator: u8, has_header: bool) -> Optio
     (!parts.is_empty()).then(|| format!("{place}: {}", parts.join(", ")))
 }
 
-/// Returns an error if a name occurs twice in a header; columns may have no name.
+/// Returns an error if a name occurs twice in a header; several columns may have no name.
 pub(super) fn check_distinct(names: &[impl AsRef<str>]) -> LineResult<()> {
     let mut seen = BTreeSet::new();
     let mut names = names.iter().map(AsRef::as_ref);
@@ -307,11 +310,11 @@ mod tests {
         fields(line, detect_separator(line)).map(|field| field.map(Cow::into_owned)).collect()
     }
 
-    fn table(text: &str) -> Result<Table> {
+    fn table(text: &str) -> Result<TextTable> {
         parse_table("t", text, |_, _| true)
     }
 
-    fn cells(table: &Table) -> Vec<Vec<&str>> {
+    fn cells(table: &TextTable) -> Vec<Vec<&str>> {
         table.columns.iter().map(|column| column.cells().collect()).collect()
     }
 

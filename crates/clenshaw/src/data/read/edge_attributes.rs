@@ -17,7 +17,7 @@ pub(super) struct EdgeAttributes<'a> {
     weight: Option<&'a str>,
     /// Whether the user chose this attribute.
     is_chosen: bool,
-    /// Whether an edge has this attribute.
+    /// Whether at least one edge has this attribute.
     has_weights: bool,
     /// The names of the other attributes.
     unused: BTreeSet<String>,
@@ -46,7 +46,7 @@ impl<'a> EdgeAttributes<'a> {
         Ok(())
     }
 
-    /// Adds the source of the weights and the unused attributes to `edges`; an error if the user chose
+    /// Adds the source of the weights, and a note on unused attributes, to `edges`; an error if the user chose
     /// an attribute that no edge has.
     pub fn finish(self, place: &str, edges: &mut ReadEdges) -> Result<()> {
         let name = self.weight.unwrap_or_default();

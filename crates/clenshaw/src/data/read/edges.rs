@@ -1,10 +1,10 @@
-//! Edge tables of any length, read in blocks and parsed by all threads.
+//! Edge tables of any length, read in blocks and parsed by several threads.
 //!
 //! While one block is parsed, the next one is read and decompressed; only eight bytes per edge are
 //! kept, or twelve with weights. Blocks end at line ends that do not depend on the number of threads.
 //!
-//! The format is that of `delimited.rs`; a field cannot span lines. The first line is a
-//! header if neither of its first two fields is a number or the name of a node.
+//! The format is that of `delimited.rs`; a field cannot span lines. The first line is a header if neither of
+//! its first two fields is a number or the name of a node; tables converted from Parquet always have one.
 //!
 //! The ids are in the columns `source` and `target` (or `src`, `dst`; `from`, `to`; `u`, `v`; `id1`,
 //! `id2`; `id_1`, `id_2`; `numeric_id_1`, `numeric_id_2`), otherwise in the first two. The
@@ -28,11 +28,11 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Bytes per block.
+/// Approximate number of bytes per block.
 const BLOCK_SIZE: usize = 4 << 20;
-/// Bytes that one task parses.
+/// Approximate number of bytes that a thread parses at a time.
 const CHUNK_SIZE: usize = 256 << 10;
-/// Maximum length of a line in bytes.
+/// Maximum length of a line in bytes; a line that is at most one block longer may be accepted.
 const MAX_LINE: usize = 64 << 20;
 
 /// Without a node table, ids must be below `NODES_PER_EDGE * edges + MIN_NODE_LIMIT`.
@@ -41,8 +41,8 @@ const MIN_NODE_LIMIT: usize = 1 << 20;
 
 /// Reads a graph from an edge table whose ids are node numbers, starting at 0; weights are not used.
 ///
-/// Without `n_nodes` the number of nodes is the largest id plus one; an error if that is much larger than
-/// the number of edges.
+/// Without `n_nodes`, the number of nodes is the largest id plus one. An error if that is much larger than the
+/// number of edges, if an id is not below `n_nodes`, or if the table cannot be read or is malformed.
 ///
 /// ```
 /// use clenshaw::data::read::edges;
@@ -63,6 +63,7 @@ pub fn read_bytes(place: &str, bytes: &[u8], n_nodes: Option<usize>) -> Result<G
     read_numbered(place, text::decompress_bytes(place, bytes)?, n_nodes)
 }
 
+/// [`read_edges`] for decompressed text; `path` only names the file in errors.
 fn read_numbered(path: &Path, input: impl Read + Send, n_nodes: Option<usize>) -> Result<Graph> {
     let ids = IdLookup::Numbers(n_nodes.unwrap_or(usize::MAX));
     let table = parse(path, input, &ids, HeaderMode::Detect, WeightChoice::Unused)?;
@@ -129,11 +130,13 @@ impl EdgeTable {
         }
     }
 
+    /// The edges with their weights; empty if the table has no weight column.
     fn weighted_edges(&self) -> Vec<(u32, u32, f32)> {
         let ends = self.blocks.iter().flatten().zip(&self.weights);
         ends.map(|(&(u, v), &weight)| (u, v, weight)).collect()
     }
 
+    /// The graph of the edges, without weights.
     fn graph(&self, place: &str, n_nodes: usize) -> Result<Graph> {
         let blocks: Vec<&[EdgeEnds]> = self.blocks.iter().map(Vec::as_slice).collect();
         Graph::from_blocks(place, n_nodes, &blocks)
@@ -188,7 +191,7 @@ struct LineBlocks<R> {
 
 impl<R: Read> LineBlocks<R> {
     /// Replaces `block` with the next lines, about [`BLOCK_SIZE`] bytes; it is empty at the end of the
-    /// file. An error if a line is longer than [`MAX_LINE`].
+    /// file. An error if a line is too long; see [`MAX_LINE`].
     fn fill(&mut self, block: &mut Vec<u8>) -> io::Result<()> {
         block.clear();
         block.append(&mut self.rest);
@@ -224,6 +227,7 @@ fn chunks(mut block: &[u8]) -> Vec<&[u8]> {
     chunks
 }
 
+/// The edges of a chunk.
 struct ParsedChunk {
     edges: Vec<EdgeEnds>,
     /// Empty if the table has no weight column.

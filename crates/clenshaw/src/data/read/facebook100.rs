@@ -100,7 +100,7 @@ fn one_hot(place: &str, info: &Mat<f64>) -> Result<Features> {
     Ok(Features::Sparse { pattern: Pattern::new(n_cols as usize, offsets, indices), values })
 }
 
-/// Returns the code of a dormitory, a year or the like; an error if it is not an integer.
+/// Returns an entry of `local_info`; an error if it is not an integer.
 fn code(place: &str, info: &Mat<f64>, node: usize, column: usize) -> Result<i64> {
     let value = info[(node, column)];
     let code = value as i64;

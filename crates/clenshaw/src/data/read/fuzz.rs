@@ -1,8 +1,8 @@
 //! The readers of data files as functions of one input, for fuzzing and for the test of damaged files
 //! (`experiment/fuzz.rs`).
 //!
-//! An input for several files contains them one after the other; all except the last are preceded by
-//! their length in two bytes.
+//! An input for several files is their concatenation; all except the last are preceded by their length in two
+//! bytes.
 
 use super::array::NumpyArray;
 use super::pickle::PickleValue;
@@ -114,7 +114,7 @@ pub fn is_valid(target: &str, bytes: &[u8]) -> bool {
     }
 }
 
-/// Validates and fingerprints a data set, as the program does; returns whether it was read.
+/// Checks and fingerprints a data set, as the program does; returns whether it was read.
 fn access(read: Result<Dataset>) -> bool {
     let is_valid = read.is_ok();
     if let Ok(dataset) = read.and_then(Dataset::checked) {

@@ -103,11 +103,12 @@ impl<'a> GeomTable<'a> {
         let table = Self { place, header, rest };
         match header.starts_with(|c: char| c.is_alphabetic()) {
             true => Ok(table),
-            false => Err(table.bad(1, "expected a header that starts with `node_id`".into())),
+            false => Err(table.error(1, "expected a header that starts with `node_id`".into())),
         }
     }
 
-    fn bad(&self, line: usize, problem: String) -> Error {
+    /// An error on a line of the file.
+    fn error(&self, line: usize, problem: String) -> Error {
         Error::Data { place: format!("{}:{line}", self.place), problem }
     }
 
@@ -124,7 +125,7 @@ impl<'a> GeomTable<'a> {
             n if n == N => Ok(found),
             n => {
                 let n_fields = count(n, "field", "fields");
-                Err(self.bad(line, format!("{n_fields}; expected {N}, separated by tabs")))
+                Err(self.error(line, format!("{n_fields}; expected {N}, separated by tabs")))
             }
         }
     }
@@ -133,7 +134,7 @@ impl<'a> GeomTable<'a> {
     fn number(&self, line: usize, what: &str, text: &str) -> Result<usize> {
         let number = text.trim().parse();
         number.map_err(|_| {
-            self.bad(line, format!("{what} is `{text}`; expected a non-negative integer"))
+            self.error(line, format!("{what} is `{text}`; expected a non-negative integer"))
         })
     }
 
@@ -149,18 +150,18 @@ impl<'a> GeomTable<'a> {
             let label = self.number(line, "label", label)?;
             if label >= n {
                 let problem = format!("label {label}; expected less than {n}, the number of nodes");
-                return Err(self.bad(line, problem));
+                return Err(self.error(line, problem));
             }
             let node = GeomNode { line, features, label: label as u32 };
             match nodes.get_mut(id) {
                 Some(empty @ None) => *empty = Some(node),
                 Some(Some(GeomNode { line: first, .. })) => {
                     let problem = format!("duplicate node {id}; it is also on line {first}");
-                    return Err(self.bad(line, problem));
+                    return Err(self.error(line, problem));
                 }
                 None => {
                     let problem = format!("node {id}; expected node ids below {n}");
-                    return Err(self.bad(line, problem));
+                    return Err(self.error(line, problem));
                 }
             }
         }
@@ -171,12 +172,12 @@ impl<'a> GeomTable<'a> {
     fn zeros_and_ones(&self, nodes: &[GeomNode]) -> Result<Features> {
         let columns = |node: &GeomNode| node.features.len().div_ceil(2);
         let Some(first) = nodes.iter().min_by_key(|node| node.line) else {
-            return Err(self.bad(1, "the table has no rows; expected one row per node".into()));
+            return Err(self.error(1, "the table has no rows; expected one row per node".into()));
         };
         let n_cols = columns(first);
         if n_cols > MAX_COLUMNS {
             let problem = format!("{n_cols} features; expected at most {MAX_COLUMNS}");
-            return Err(self.bad(first.line, problem));
+            return Err(self.error(first.line, problem));
         }
         let mut rows = BinaryRows::default();
         for node in nodes {
@@ -187,7 +188,7 @@ impl<'a> GeomTable<'a> {
                     _ => {
                         let problem =
                             format!("feature {j} is `{}`; expected 0 or 1", cell.escape_ascii());
-                        return Err(self.bad(node.line, problem));
+                        return Err(self.error(node.line, problem));
                     }
                 }
             }
@@ -195,7 +196,7 @@ impl<'a> GeomTable<'a> {
                 let found = count(node.features.split(',').count(), "feature", "features");
                 let (line, first) = (node.line, first.line);
                 return Err(
-                    self.bad(line, format!("{found}; expected {n_cols}, as on line {first}"))
+                    self.error(line, format!("{found}; expected {n_cols}, as on line {first}"))
                 );
             }
             rows.end_row();
@@ -214,7 +215,7 @@ impl<'a> GeomTable<'a> {
                     index => {
                         let problem =
                             format!("feature index {index}; expected less than {MAX_COLUMNS}");
-                        return Err(self.bad(node.line, problem));
+                        return Err(self.error(node.line, problem));
                     }
                 }
             }
@@ -227,12 +228,13 @@ impl<'a> GeomTable<'a> {
         Ok(rows.features(last))
     }
 
+    /// Returns the edges; an error if a node id is not below `n_nodes`.
     fn edges(&self, n_nodes: usize) -> Result<Vec<(u32, u32)>> {
         let node = |line: usize, text: &str| match self.number(line, "node id", text)? {
             id if id < n_nodes => Ok(id as u32),
             id => {
                 let problem = format!("edge with node {id}; expected node ids below {n_nodes}");
-                Err(self.bad(line, problem))
+                Err(self.error(line, problem))
             }
         };
         let edge = |(line, text)| {

@@ -14,8 +14,8 @@
 //!
 //! The attributes of nodes are the columns of a node table, see [`crate::data::schema`].
 //!
-//! If the `label` of a `<node>` differs between all nodes, the labels are their names. Otherwise, or if
-//! `label` was chosen as a column, the ids are their names and `label` is a column, by default the class.
+//! If all nodes have different values of `label`, these are their names. Otherwise, or if `label` was chosen
+//! as a column, the ids are their names and `label` is a column, by default the class.
 //! NetworkX writes the node attribute `label` there, or the name of the node if it has none.
 //! A declared attribute called `label` is used instead.
 //!
@@ -132,25 +132,28 @@ impl<'a> GexfParser<'a> {
         }
     }
 
-    fn bad(&self, problem: impl Into<String>) -> Error {
-        self.place.bad(self.at, problem)
+    /// An error on the line of the current XML event.
+    fn error(&self, problem: impl Into<String>) -> Error {
+        self.place.error(self.at, problem)
     }
 
+    /// Returns an XML attribute, if the element has it.
     fn attribute(&self, tag: &BytesStart, name: &str) -> Result<Option<String>> {
         self.place.attribute(self.at, tag, name)
     }
 
+    /// Returns an XML attribute; an error if the element does not have it.
     fn required(&self, tag: &BytesStart, name: &str) -> Result<String> {
         self.place.required_attribute(self.at, tag, name)
     }
 
     fn start_graph(&mut self, tag: &BytesStart) -> Result<()> {
         if self.has_graph {
-            return Err(self.bad("found a second graph; expected one"));
+            return Err(self.error("found a second graph; expected one"));
         }
         if self.attribute(tag, "mode")?.as_deref() == Some("dynamic") {
             return Err(
-                self.bad("found a graph that changes over time; expected `mode=\"static\"`")
+                self.error("found a graph that changes over time; expected `mode=\"static\"`")
             );
         }
         self.has_graph = true;
@@ -163,7 +166,7 @@ impl<'a> GexfParser<'a> {
         let id = self.required(tag, "id")?;
         let title = self.attribute(tag, "title")?.unwrap_or_else(|| id.clone());
         if self.attribute_index.insert(id.clone(), self.attributes.len()).is_some() {
-            return Err(self.bad(format!("duplicate attribute `{id}`")));
+            return Err(self.error(format!("duplicate attribute `{id}`")));
         }
         self.attributes.push(GexfAttribute { title, default: None });
         Ok(())
@@ -173,14 +176,14 @@ impl<'a> GexfParser<'a> {
         let id = self.required(tag, "id")?;
         if self.open_node.is_some() || !self.has_graph {
             let problem = format!("node `{id}` is outside the graph or inside another node");
-            return Err(self.bad(problem));
+            return Err(self.error(problem));
         }
-        self.graph.start_node().map_err(|problem| self.bad(problem))?;
+        self.graph.start_node().map_err(|problem| self.error(problem))?;
         let is_label = |attribute: &GexfAttribute| attribute.title == LABEL;
         if let Some(label) = self.attribute(tag, LABEL)?
             && !self.attributes.iter().any(is_label)
         {
-            self.graph.add_attribute(LABEL, label.trim()).map_err(|problem| self.bad(problem))?;
+            self.graph.add_attribute(LABEL, label.trim()).map_err(|problem| self.error(problem))?;
         }
         self.open_node = Some(OpenNode { id, attributes: vec![] });
         Ok(())
@@ -197,13 +200,13 @@ impl<'a> GexfParser<'a> {
         if let Some((_, weight)) = &mut self.open_edge {
             let title = self.edge_titles.get(&id).unwrap_or(&id);
             let added = self.graph.edge_attributes.add(title, value.trim(), weight);
-            return added.map_err(|problem| self.place.bad(self.at, problem));
+            return added.map_err(|problem| self.place.error(self.at, problem));
         }
-        let undeclared = || self.bad(format!("undeclared attribute `{id}`"));
+        let undeclared = || self.error(format!("undeclared attribute `{id}`"));
         let number = self.attribute_index.get(&id).copied().ok_or_else(undeclared)?;
         let title = &self.attributes[number].title;
         let added = self.graph.add_attribute(title, value.trim());
-        added.map_err(|problem| self.bad(problem))?;
+        added.map_err(|problem| self.error(problem))?;
         if let Some(node) = &mut self.open_node {
             node.attributes.push(number);
         }
@@ -222,12 +225,12 @@ impl<'a> GexfParser<'a> {
             }
             self.default_bytes += default.len();
             if self.default_bytes > MAX_DEFAULT_BYTES * self.place.bytes.len() {
-                return Err(self.bad("the defaults are too long for the size of the file"));
+                return Err(self.error("the defaults are too long for the size of the file"));
             }
             let added = self.graph.add_attribute(title, default);
-            added.map_err(|problem| self.place.bad(self.at, problem))?;
+            added.map_err(|problem| self.place.error(self.at, problem))?;
         }
-        self.graph.finish_node(id).map_err(|problem| self.place.bad(self.at, problem))
+        self.graph.finish_node(id).map_err(|problem| self.place.error(self.at, problem))
     }
 
     fn start_edge(&mut self, tag: &BytesStart) -> Result<()> {
@@ -235,7 +238,7 @@ impl<'a> GexfParser<'a> {
         let mut weight = 1.0;
         if let Some(value) = self.attribute(tag, "weight")? {
             let added = self.graph.edge_attributes.add("weight", value.trim(), &mut weight);
-            added.map_err(|problem| self.bad(problem))?;
+            added.map_err(|problem| self.error(problem))?;
         }
         self.graph.directed |= self.attribute(tag, "type")?.as_deref() == Some("directed");
         self.open_edge = Some((ends, weight));
@@ -245,10 +248,10 @@ impl<'a> GexfParser<'a> {
     fn into_dataset(self) -> Result<Dataset> {
         if self.depth > 0 || !self.has_graph {
             let problem = "unexpected end of file; expected `<gexf>` with one `<graph>`";
-            return Err(self.bad(problem));
+            return Err(self.error(problem));
         }
         let place = self.place;
-        let error_at = |at, problem| place.bad(at, problem);
+        let error_at = |at, problem| place.error(at, problem);
         self.graph.into_dataset("GEXF", NodeNames::DistinctLabel, error_at)
     }
 }

@@ -66,6 +66,7 @@ pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> 
     parser.graph.into_dataset("GML", NodeNames::DistinctLabel, error_at)
 }
 
+/// Parses the tokens of a file into a graph.
 struct GmlParser<'a> {
     tokens: GmlTokens<'a>,
     graph: AttributedGraph<'a>,

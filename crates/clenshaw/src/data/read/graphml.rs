@@ -109,14 +109,17 @@ impl<'a> GraphmlParser<'a> {
         }
     }
 
-    fn bad(&self, problem: impl Into<String>) -> Error {
-        self.place.bad(self.at, problem)
+    /// An error on the line of the current XML event.
+    fn error(&self, problem: impl Into<String>) -> Error {
+        self.place.error(self.at, problem)
     }
 
+    /// Returns an XML attribute, if the element has it.
     fn attribute(&self, tag: &BytesStart, name: &str) -> Result<Option<String>> {
         self.place.attribute(self.at, tag, name)
     }
 
+    /// Returns an XML attribute; an error if the element does not have it.
     fn required(&self, tag: &BytesStart, name: &str) -> Result<String> {
         self.place.required_attribute(self.at, tag, name)
     }
@@ -125,10 +128,10 @@ impl<'a> GraphmlParser<'a> {
         let id = self.required(tag, "id")?;
         if self.has_graph {
             let problem = format!("key `{id}` is declared after `<graph>`; expected it before");
-            return Err(self.bad(problem));
+            return Err(self.error(problem));
         }
         if self.keys.find(&id).is_some() {
-            return Err(self.bad(format!("duplicate key `{id}`")));
+            return Err(self.error(format!("duplicate key `{id}`")));
         }
         let name = self.attribute(tag, "attr.name")?.unwrap_or_else(|| id.clone());
         let element = self.attribute(tag, "for")?;
@@ -140,7 +143,7 @@ impl<'a> GraphmlParser<'a> {
     /// Starts the graph: adds a column for each key of nodes, and the default weight of edges.
     fn start_graph(&mut self, tag: &BytesStart) -> Result<()> {
         if self.has_graph {
-            return Err(self.bad("found a second graph; expected one"));
+            return Err(self.error("found a second graph; expected one"));
         }
         self.has_graph = true;
         self.graph.directed = self.attribute(tag, "edgedefault")?.as_deref() == Some("directed");
@@ -154,7 +157,7 @@ impl<'a> GraphmlParser<'a> {
                     attributes.add(&key.name, &key.default, weight)
                 }
             };
-            declared.map_err(|problem| self.place.bad(self.at, problem))?;
+            declared.map_err(|problem| self.place.error(self.at, problem))?;
         }
         Ok(())
     }
@@ -163,16 +166,16 @@ impl<'a> GraphmlParser<'a> {
         let id = self.required(tag, "id")?;
         if self.open_node.is_some() || !self.has_graph {
             return Err(
-                self.bad(format!("node `{id}` is outside the graph or inside another node"))
+                self.error(format!("node `{id}` is outside the graph or inside another node"))
             );
         }
         self.n_nodes += 1;
         let n_keys = self.keys.list.len();
         if self.n_nodes.saturating_mul(n_keys) > MAX_VALUES * self.place.bytes.len() {
-            return Err(self.bad("too many nodes and keys for the size of the file"));
+            return Err(self.error("too many nodes and keys for the size of the file"));
         }
         self.open_node = Some((id, vec![None; n_keys]));
-        self.graph.start_node().map_err(|problem| self.bad(problem))
+        self.graph.start_node().map_err(|problem| self.error(problem))
     }
 
     fn start_data(&mut self, tag: &BytesStart) -> Result<()> {
@@ -180,7 +183,7 @@ impl<'a> GraphmlParser<'a> {
         self.open_data = self.keys.find(&id);
         match self.open_data {
             Some(_) => Ok(()),
-            None => Err(self.bad(format!("undeclared key `{id}`"))),
+            None => Err(self.error(format!("undeclared key `{id}`"))),
         }
     }
 
@@ -189,7 +192,7 @@ impl<'a> GraphmlParser<'a> {
         let Some(key) = self.open_data.take() else { return Ok(()) };
         if let Some((_, weight)) = &mut self.open_edge {
             let added = self.graph.edge_attributes.add(&self.keys.list[key].name, text, weight);
-            added.map_err(|problem| self.place.bad(self.at, problem))?;
+            added.map_err(|problem| self.place.error(self.at, problem))?;
         } else if let Some((_, values)) = &mut self.open_node {
             values[key] = Some(text.into());
         }
@@ -206,12 +209,14 @@ impl<'a> GraphmlParser<'a> {
             }
             let value = value.as_ref().unwrap_or(&key.default);
             let added = self.graph.add_attribute(&key.name, value);
-            added.map_err(|problem| self.place.bad(self.at, problem))?;
+            added.map_err(|problem| self.place.error(self.at, problem))?;
         }
         if self.default_bytes > MAX_VALUES * self.place.bytes.len() {
-            return Err(self.bad("the defaults of the keys are too long for the size of the file"));
+            return Err(
+                self.error("the defaults of the keys are too long for the size of the file")
+            );
         }
-        self.graph.finish_node(id).map_err(|problem| self.bad(problem))
+        self.graph.finish_node(id).map_err(|problem| self.error(problem))
     }
 
     fn start_edge(&mut self, tag: &BytesStart) -> Result<()> {
@@ -224,10 +229,10 @@ impl<'a> GraphmlParser<'a> {
     fn into_dataset(self) -> Result<Dataset> {
         if self.depth > 0 || !self.has_graph {
             let problem = "unexpected end of file; expected `<graphml>` with one `<graph>`";
-            return Err(self.bad(problem));
+            return Err(self.error(problem));
         }
         let place = self.place;
-        let error_at = |at, problem| place.bad(at, problem);
+        let error_at = |at, problem| place.error(at, problem);
         self.graph.into_dataset("GraphML", NodeNames::Id, error_at)
     }
 }
@@ -250,7 +255,7 @@ impl XmlHandler for GraphmlParser<'_> {
             "node" => self.start_node(tag),
             "data" if self.open_node.is_some() || self.open_edge.is_some() => self.start_data(tag),
             "edge" => self.start_edge(tag),
-            "hyperedge" => Err(self.bad("found a hyperedge; expected edges between two nodes")),
+            "hyperedge" => Err(self.error("found a hyperedge; expected edges between two nodes")),
             _ => Ok(()),
         }
     }

@@ -75,7 +75,7 @@ fn splits(place: &str, npz: &Npz, n: usize) -> Result<Vec<FixedSplit>> {
     rows.enumerate().map(split).collect()
 }
 
-/// Returns an error if the array has another shape.
+/// Returns an error unless the array has the expected shape.
 fn expect_shape(array: &NumpyArray, expected: &[usize]) -> Result<()> {
     if array.shape() == expected {
         return Ok(());

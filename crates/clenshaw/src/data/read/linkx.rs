@@ -139,6 +139,7 @@ struct TwitchRow<'t, 'a> {
     fields: &'t [&'a str],
 }
 
+/// The features and the label of a node.
 struct TwitchNode {
     features: [f32; FEATURES.len()],
     label: u32,
@@ -153,7 +154,7 @@ impl<'a> TwitchTable<'a> {
     /// Returns the index of the column with this name; an error if there is none.
     fn column(&self, name: &str) -> Result<usize> {
         self.header.iter().position(|&column| column == name).ok_or_else(|| {
-            self.bad(1, format!("no column `{name}`; the table has: {}", self.header.join(", ")))
+            self.error(1, format!("no column `{name}`; the table has: {}", self.header.join(", ")))
         })
     }
 
@@ -193,18 +194,19 @@ impl<'a> TwitchTable<'a> {
             }
             let node = TwitchNode { features, label: row.flag(label_column)? };
             if nodes[id as usize].replace(node).is_some() {
-                return Err(row.bad(format!("duplicate node {id}")));
+                return Err(row.error(format!("duplicate node {id}")));
             }
         }
         // There are as many nodes as rows and no duplicates, so none is missing.
         Ok(nodes.into_iter().flatten().collect())
     }
 
-    fn bad(&self, line: usize, problem: String) -> Error {
+    fn error(&self, line: usize, problem: String) -> Error {
         Error::Data { place: format!("{}:{line}", self.place), problem }
     }
 }
 
+/// The fields of a line.
 fn fields(line: &str) -> impl Iterator<Item = &str> {
     line.split(',').map(str::trim)
 }
@@ -215,7 +217,7 @@ impl TwitchRow<'_, '_> {
         match (self.fields.len(), self.table.header.len()) {
             (n, expected) if n == expected => Ok(()),
             (n, expected) => {
-                Err(self.bad(format!("{}; expected {expected}", count(n, "field", "fields"))))
+                Err(self.error(format!("{}; expected {expected}", count(n, "field", "fields"))))
             }
         }
     }
@@ -252,13 +254,14 @@ impl TwitchRow<'_, '_> {
         digits.map(number).ok_or_else(|| self.field_error(column, "a date such as 2018-10-05"))
     }
 
+    /// An error about a field of the row.
     fn field_error(&self, column: usize, expected: &str) -> Error {
         let (name, field) = (self.table.header[column], self.fields[column].escape_debug());
-        self.bad(format!("{name} is `{field}`; expected {expected}"))
+        self.error(format!("{name} is `{field}`; expected {expected}"))
     }
 
-    fn bad(&self, problem: String) -> Error {
-        self.table.bad(self.line, problem)
+    fn error(&self, problem: String) -> Error {
+        self.table.error(self.line, problem)
     }
 }
 

@@ -60,7 +60,7 @@ pub enum MatlabMatrix {
     Sparse(Sparse),
 }
 
-/// Returns how many bytes may be allocated to read a file of this size.
+/// Returns how many bytes may be allocated for the decompressed data and the numbers of a file of this size.
 ///
 /// Without a limit, zlib could expand a file to a thousand times its size.
 pub const fn max_memory(file_size: usize) -> usize {
@@ -92,7 +92,7 @@ impl MatFile {
                 MATRIX => reader.read_variable(&input.elements_of(element))?,
                 kind => {
                     let problem = format!("an element of type {kind}; expected a variable");
-                    return Err(input.bad_at(element.at, problem));
+                    return Err(input.error_at(element.at, problem));
                 }
             });
         }
@@ -153,7 +153,7 @@ impl VariableReader {
         let left = count.checked_mul(width).and_then(|bytes| self.memory_left.checked_sub(bytes));
         let too_much = || {
             let limit = self.memory_left;
-            input.bad_at(
+            input.error_at(
                 at,
                 format!("needs {count} x {width} bytes of memory; expected at most {limit}"),
             )
@@ -168,7 +168,7 @@ impl VariableReader {
         input: &ElementReader,
         element: MatlabElement,
     ) -> Result<MatlabVariable> {
-        let bad = |problem: String| input.bad_at(element.at, problem);
+        let bad = |problem: String| input.error_at(element.at, problem);
         let mut inflater = ZlibDecoder::new(element.data);
         let mut tag = [0; TAG];
         inflater.read_exact(&mut tag).map_err(|e| bad(format!("cannot inflate: {e}")))?;
@@ -193,7 +193,9 @@ impl VariableReader {
         let element = reader.read_element("a variable")?;
         match element.kind {
             MATRIX => self.read_variable(&reader.elements_of(element)),
-            kind => Err(reader.bad_at(0, format!("an element of type {kind}; expected a matrix"))),
+            kind => {
+                Err(reader.error_at(0, format!("an element of type {kind}; expected a matrix")))
+            }
         }
     }
 
@@ -204,7 +206,7 @@ impl VariableReader {
         let flags = input.read_element("array flags")?;
         let class = match input.indices(flags, "array flags")?[..] {
             [flags, _] => flags,
-            _ => return Err(input.bad_at(flags.at, "expected two numbers as array flags")),
+            _ => return Err(input.error_at(flags.at, "expected two numbers as array flags")),
         };
         let (class, complex) = (class & 0xff, class & 0x800 != 0);
         // New-style objects have no dimensions.
@@ -247,7 +249,7 @@ impl VariableReader {
                 "found {}; expected a matrix of {rows} x {cols}",
                 crate::data::count(count, "number", "numbers")
             );
-            return Err(input.bad_at(element.at, problem));
+            return Err(input.error_at(element.at, problem));
         }
         self.spend(&input, element.at, count, 2 * size_of::<f64>())?;
         let columns: Vec<f64> = numbers.collect();
@@ -276,7 +278,7 @@ impl VariableReader {
         let starts: Vec<usize> = starts.into_iter().map(|start| start as usize).collect();
         if starts.len() != cols + 1 || starts[0] != 0 || !starts.is_sorted() {
             let problem = format!("expected {} ascending column starts from 0", cols + 1);
-            return Err(input.bad_at(start_at.at, problem));
+            return Err(input.error_at(start_at.at, problem));
         }
         let entries = starts[cols];
         let mut row = input.indices(row_at, "row indices")?;
@@ -285,7 +287,7 @@ impl VariableReader {
         if n_rows < entries || n_values < entries {
             let problem =
                 format!("row indices: {n_rows}, numbers: {n_values}; expected {entries} of each");
-            return Err(input.bad_at(row_at.at, problem));
+            return Err(input.error_at(row_at.at, problem));
         }
         row.truncate(entries);
         for column in starts.windows(2) {
@@ -293,7 +295,7 @@ impl VariableReader {
             let in_range = column.last().is_none_or(|&i| (i as usize) < rows);
             if !in_range || !column.is_sorted_by(|a, b| a < b) {
                 let problem = format!("expected ascending row indices below {rows} in each column");
-                return Err(input.bad_at(row_at.at, problem));
+                return Err(input.error_at(row_at.at, problem));
             }
         }
         let values: Vec<f64> = values.take(entries).collect();

@@ -84,6 +84,7 @@ struct MetisHeader {
 }
 
 impl MetisHeader {
+    /// Parses `nodes edges [format [number of node weights]]`.
     fn parse(line: &str) -> LineResult<Self> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let invalid =

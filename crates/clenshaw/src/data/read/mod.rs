@@ -82,7 +82,7 @@ impl GraphFormat {
 }
 
 /// Reads a user's own graph: a folder with edges and a node table, or a file in one of the formats of
-/// this module. Fails if a file is missing or invalid, or if the options name a column that does not exist.
+/// this module. Fails if a file is missing or invalid, or if `interpretation` does not fit the node table.
 pub fn read_path(path: &Path, interpretation: Interpretation) -> Result<Dataset> {
     let name = path.display().to_string();
     match GraphFormat::of(path) {
@@ -97,7 +97,7 @@ pub fn read_path(path: &Path, interpretation: Interpretation) -> Result<Dataset>
 }
 
 /// Returns the name of the format that [`read_path`] assumes, such as `graphml` or `tables`; no file is
-/// read.
+/// opened.
 pub fn format(path: &Path) -> &'static str {
     match GraphFormat::of(path) {
         GraphFormat::Arrays => "npz",
@@ -134,7 +134,7 @@ pub(super) fn schema_file(path: &Path) -> Result<(TableOptions, Option<PathBuf>)
 
 /// Parses a node table, for tests.
 #[cfg(test)]
-pub(crate) fn text_table(text: &str) -> Result<super::table::Table> {
+pub(crate) fn text_table(text: &str) -> Result<super::table::TextTable> {
     tables::parse_nodes("nodes", text, Interpretation::default())
 }
 

@@ -259,7 +259,7 @@ fn scalar(value: &Value) -> Option<Cow<'_, str>> {
 }
 
 /// Returns the node id with this key: a string, number or boolean, or a list such as `[0,1]`, which is
-/// written for a Python tuple; an error if it is missing or of another type.
+/// written for a Python tuple; an error if it is missing or of a different type.
 fn id(element: &Map<String, Value>, kind: &str, key: &str) -> LineResult<String> {
     match element.get(key) {
         Some(Value::String(text)) => Ok(text.clone()),

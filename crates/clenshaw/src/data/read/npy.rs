@@ -58,6 +58,7 @@ pub fn read_objects<'a>(place: &str, bytes: &'a [u8]) -> Result<(Pickle<'a>, Vec
     }
 }
 
+/// The header of a file.
 struct NpyHeader {
     dtype: Dtype,
     order: MemoryOrder,

@@ -27,8 +27,8 @@ pub fn max_decompressed_size(archive_size: usize) -> u64 {
     (archive_size as u64).saturating_mul(256).saturating_add(16 << 20)
 }
 
-/// Reads the list of arrays; an error if a name occurs twice or the arrays are too large. Errors refer to
-/// the archive as `place`.
+/// Reads the list of arrays; an error if this is not a zip archive, a name occurs twice or the arrays are too
+/// large. Errors refer to the archive as `place`.
 pub fn read_bytes<'a>(place: &str, bytes: &'a [u8]) -> Result<Npz<'a>> {
     let bad = |problem| Error::Data { place: place.into(), problem };
     let archive = Archive::open(Cursor::new(bytes)).map_err(bad)?;
@@ -63,10 +63,10 @@ impl Npz<'_> {
     pub fn array(&self, name: &str) -> Result<NumpyArray<'static>> {
         let index = self.names().position(|known| known == name).ok_or_else(|| {
             let names: Vec<&str> = self.names().collect();
-            self.bad(format!("no array `{name}`; the file has: {}", names.join(", ")))
+            self.error(format!("no array `{name}`; the file has: {}", names.join(", ")))
         })?;
         let bytes = self.unpack(index);
-        let bytes = bytes.map_err(|problem| self.bad(format!("member `{name}`: {problem}")))?;
+        let bytes = bytes.map_err(|problem| self.error(format!("member `{name}`: {problem}")))?;
         npy::read_vec(&format!("{}: {name}", self.place), bytes)
     }
 
@@ -82,7 +82,8 @@ impl Npz<'_> {
         }
     }
 
-    fn bad(&self, problem: String) -> Error {
+    /// An error about the archive.
+    fn error(&self, problem: String) -> Error {
         Error::Data { place: self.place.clone(), problem }
     }
 }

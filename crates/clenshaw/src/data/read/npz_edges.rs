@@ -5,7 +5,7 @@
 //! indptr, indices, data, shape, format   as in `scipy.sparse.save_npz`, CSR or CSC
 //! ```
 //!
-//! Node `i` of the file is row `i` of the node table, counted from 0, whatever its id. The values of a
+//! Node `i` of the file is row `i` of the node table, counted from 0, regardless of its id. The values of a
 //! matrix are the weights of edges. The matrix need not be symmetric, but the graph is undirected.
 
 use super::arrays::{WEIGHTS, edge_index, is_matrix, matrix_edges};
@@ -15,7 +15,7 @@ use crate::data::count;
 use crate::data::schema::WeightChoice;
 use crate::error::{Error, Result};
 
-/// Reads the edges between the `n_nodes` rows of a table; an error if a matrix has another number of rows.
+/// Reads the edges between the `n_nodes` rows of a table; an error if a matrix has a different number of rows.
 pub(super) fn parse(
     place: &str,
     bytes: &[u8],

@@ -27,7 +27,8 @@ use crate::error::Result;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Reads the edges between the nodes of a table; `nodes` maps their names to their numbers.
+/// Reads the edges between the nodes of a table; `nodes` maps their names to their numbers. A vertex whose name
+/// is not in the table is an error.
 pub(super) fn parse(
     place: &str,
     text: &str,
@@ -60,6 +61,7 @@ enum PajekSection {
     Other,
 }
 
+/// The state of the parser and the edges read so far.
 struct PajekParser<'a> {
     /// From the name of a node to its number.
     nodes: &'a HashMap<String, u32>,
@@ -172,7 +174,7 @@ impl<'a> PajekParser<'a> {
         number.ok_or_else(|| format!("vertex `{word}`; expected a number from 1 to {n}"))
     }
 
-    /// Returns the node of a vertex; without a line in `*vertices`, the number of the vertex is its name.
+    /// Returns the node of the vertex with this number; if it has no line in `*vertices`, its number is its name.
     fn node(&self, word: &str) -> LineResult<u32> {
         let vertex = self.vertex_number(word)?;
         match self.node_of.get(&vertex) {
@@ -181,6 +183,7 @@ impl<'a> PajekParser<'a> {
         }
     }
 
+    /// Returns the number of a node of the table; an error if it has no node with this name.
     fn node_named(&self, name: &str) -> LineResult<u32> {
         let unknown = || format!("node `{name}` is not in the node table; add a row for it");
         self.nodes.get(name).copied().ok_or_else(unknown)

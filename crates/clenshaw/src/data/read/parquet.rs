@@ -23,12 +23,14 @@ pub(super) fn read(path: &Path) -> Result<String> {
     read_file(&path.display().to_string(), file)
 }
 
+/// Converts the table in an open file to text; errors refer to it as `place`.
 fn read_file(place: &str, file: File) -> Result<String> {
     // The parquet crate panics on some invalid files.
     let text = catch_unwind(AssertUnwindSafe(|| text(place, file)));
     text.unwrap_or_else(|_| Err(error(place, "the file is damaged")))
 }
 
+/// [`read_file`], which may panic if the file is invalid.
 fn text(place: &str, file: File) -> Result<String> {
     let limit = max_decompressed(file.len());
     let damaged = |e: ParquetError| error(place, &format!("the file cannot be read: {e}"));

@@ -62,7 +62,7 @@ pub enum PickleNode<'a> {
     CsrMatrix(PickleValue),
 }
 
-/// A NumPy array whose entries are another value of the pickle.
+/// A NumPy array whose entries are in a separate value of the pickle.
 #[derive(Clone, Debug)]
 pub struct PickledArray {
     dtype: Dtype,

@@ -128,6 +128,7 @@ struct LabelledRows {
 }
 
 impl LabelledRows {
+    /// Reads two files: features and one-hot labels; an error if they do not have the same number of rows.
     fn read(place: &str, names: [&str; 2], bytes: [&[u8]; 2]) -> Result<Self> {
         let [x_place, y_place] = names.map(|name| format!("{place}.{name}"));
         let x = matrix(&x_place, bytes[0])?;
@@ -217,7 +218,7 @@ fn graph(place: &str, bytes: &[u8]) -> Result<Graph> {
         let id = node_id(node).filter(|&u| (u as usize) < n).ok_or_else(|| {
             bad(format!(
                 "neighbours of node {}; expected a node from 0 to {}",
-                shown(node),
+                describe(node),
                 n.saturating_sub(1)
             ))
         })?;
@@ -226,8 +227,9 @@ fn graph(place: &str, bytes: &[u8]) -> Result<Graph> {
         }
         let neighbours = pickle.items(neighbours);
         for &v in neighbours.ok_or_else(|| bad(format!("node {id} has no list of neighbours")))? {
-            let v = node_id(v)
-                .ok_or_else(|| bad(format!("node {id} has the invalid neighbour {}", shown(v))))?;
+            let v = node_id(v).ok_or_else(|| {
+                bad(format!("node {id} has the invalid neighbour {}", describe(v)))
+            })?;
             edges.push((id, v));
         }
         // A neighbour takes at least two bytes, so a larger number means that nodes share lists.
@@ -238,6 +240,7 @@ fn graph(place: &str, bytes: &[u8]) -> Result<Graph> {
     Graph::from_edges(place, n, &edges)
 }
 
+/// Returns the node that a value is the number of, if it is one.
 fn node_id(value: PickleValue) -> Option<u32> {
     match value {
         PickleValue::Int(id) => u32::try_from(id).ok(),
@@ -245,7 +248,8 @@ fn node_id(value: PickleValue) -> Option<u32> {
     }
 }
 
-fn shown(value: PickleValue) -> String {
+/// Describes a value in errors.
+fn describe(value: PickleValue) -> String {
     match value {
         PickleValue::Int(id) => id.to_string(),
         other => format!("{other:?}"),
@@ -296,10 +300,8 @@ impl TestIndex<'_> {
     }
 }
 
-/// Combines the features and labels of all nodes: `rest` has those of the first nodes, `test` those of
-/// `test_nodes`.
-///
-/// Nodes in neither have no features and no label.
+/// Combines the features and labels of all nodes: `rest` contains those of the first nodes, and `test` those
+/// of `test_nodes`. All other nodes have no features and no label.
 fn assemble(
     n: usize,
     rest: &LabelledRows,

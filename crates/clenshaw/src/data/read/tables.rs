@@ -25,7 +25,7 @@ use super::{
 };
 use crate::data::Dataset;
 use crate::data::schema::{WeightChoice, is_id_name, is_known_name};
-use crate::data::table::Table;
+use crate::data::table::TextTable;
 use crate::error::{Error, Result};
 use crate::files;
 use std::borrow::Cow;
@@ -130,7 +130,7 @@ pub(super) fn edge_format(path: &Path) -> EdgeFormat {
     edges.and_then(|edges| EdgeFormat::of(&edges)).unwrap_or(EdgeFormat::Table)
 }
 
-/// Whether there is a node table that belongs to a file with edges.
+/// Whether exactly one node table belongs to a file with edges.
 pub(super) fn has_node_table(path: &Path) -> bool {
     node_table_of(path).is_ok()
 }
@@ -194,7 +194,7 @@ pub(super) fn parse_nodes(
     place: &str,
     text: &str,
     interpretation: Interpretation,
-) -> Result<Table> {
+) -> Result<TextTable> {
     let chosen = interpretation.column_names();
     let is_named = |field: &str| {
         is_known_name(field) || chosen.iter().any(|name| name.eq_ignore_ascii_case(field))
@@ -208,11 +208,12 @@ pub(super) fn parse_nodes(
     })
 }
 
+/// Builds a graph from `input`, which contains the edges, and the node table; errors refer to `edges`.
 fn dataset(
     edges: &Path,
     format: EdgeFormat,
     input: impl Read + Send,
-    table: &Table,
+    table: &TextTable,
     interpretation: Interpretation,
 ) -> Result<Dataset> {
     let nodes = assemble::encode(table, interpretation)?;
@@ -309,13 +310,14 @@ fn find_file(folder: &Path, stem: &str, extensions: &[&str]) -> Result<Option<Pa
     }
 }
 
+/// The error for two files of which only one is expected.
 fn ambiguous(folder: &Path, a: &Path, b: &Path) -> Error {
     let [a, b] = [a, b].map(|path| path.file_name().unwrap_or_default().display());
     let problem = format!("found both {a} and {b}; remove one of them");
     Error::Data { place: folder.display().to_string(), problem }
 }
 
-/// Finds the node table that belongs to a file with edges; an error if there is none.
+/// Finds the node table that belongs to a file with edges; an error if there is none or several.
 fn node_table_of(edges: &Path) -> Result<PathBuf> {
     let error = |problem| Error::Data { place: edges.display().to_string(), problem };
     let folder = match edges.parent() {

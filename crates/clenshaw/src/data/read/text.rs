@@ -1,6 +1,6 @@
 //! Text files, optionally compressed.
 //!
-//! Gzip and Zstandard are detected by their first bytes, whatever the file name.
+//! Gzip and Zstandard are detected by their first bytes, regardless of the file name.
 //! Decompressed text may be at most [`MAX_RATIO`] times the compressed size plus 1 MiB, so that a small
 //! file cannot exhaust memory. It may also be at most [`MAX_LEAD`] longer than [`MAX_RATIO`] times the
 //! compressed bytes read so far, so that a large decompression bomb is rejected early.
@@ -146,7 +146,7 @@ pub(super) fn io_error(path: &Path) -> impl Fn(io::Error) -> Error + use<> {
     }
 }
 
-/// A reader that counts the bytes that were read from it.
+/// A reader that counts the bytes read from it.
 struct CountingReader<R> {
     input: R,
     consumed: Arc<AtomicU64>,

@@ -45,7 +45,7 @@ pub(super) fn parse(source: SourceText, text: &str, handler: &mut impl XmlHandle
             Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {}
             Ok(Event::Eof) => return Ok(()),
             Err(error) => {
-                return Err(source.bad(reader.error_position() as usize, error.to_string()));
+                return Err(source.error(reader.error_position() as usize, error.to_string()));
             }
         }
     }
@@ -60,7 +60,7 @@ pub(super) struct SourceText<'a> {
 
 impl SourceText<'_> {
     /// Creates an error on the line of this byte.
-    pub fn bad(&self, at: usize, problem: impl Into<String>) -> Error {
+    pub fn error(&self, at: usize, problem: impl Into<String>) -> Error {
         let before = self.bytes.iter().take(at);
         let line = 1 + before.filter(|&&byte| byte == b'\n').count();
         Error::Data { place: format!("{}:{line}", self.name), problem: problem.into() }
@@ -69,7 +69,7 @@ impl SourceText<'_> {
     /// Returns an attribute of the element at byte `at`; `None` if it does not have the attribute.
     pub fn attribute(&self, at: usize, tag: &BytesStart, name: &str) -> Result<Option<String>> {
         let bad =
-            |error: &dyn std::fmt::Display| self.bad(at, format!("attribute `{name}`: {error}"));
+            |error: &dyn std::fmt::Display| self.error(at, format!("attribute `{name}`: {error}"));
         let attribute = tag.try_get_attribute(name).map_err(|error| bad(&error))?;
         let value = attribute.map(|found| found.normalized_value(XmlVersion::Implicit1_0));
         Ok(value.transpose().map_err(|error| bad(&error))?.map(String::from))
@@ -78,21 +78,21 @@ impl SourceText<'_> {
     /// Returns an attribute of the element at byte `at`; an error if it does not have the attribute.
     pub fn required_attribute(&self, at: usize, tag: &BytesStart, name: &str) -> Result<String> {
         let element = tag.name().into_inner();
-        let missing = || self.bad(at, format!("element `{element}` has no attribute `{name}`"));
+        let missing = || self.error(at, format!("element `{element}` has no attribute `{name}`"));
         self.attribute(at, tag, name)?.ok_or_else(missing)
     }
 
     /// Returns the text that an entity represents; an error for custom entities.
     pub fn entity(&self, at: usize, entity: &BytesRef) -> Result<String> {
         let character =
-            entity.resolve_char_ref().map_err(|error| self.bad(at, error.to_string()))?;
+            entity.resolve_char_ref().map_err(|error| self.error(at, error.to_string()))?;
         match (character, resolve_xml_entity(entity)) {
             (Some(character), _) => Ok(character.into()),
             (None, Some(text)) => Ok(text.into()),
             (None, None) => {
                 let name: &str = entity;
                 let expected = "expected one of the five predefined in XML";
-                Err(self.bad(at, format!("entity `&{name};`; {expected}")))
+                Err(self.error(at, format!("entity `&{name};`; {expected}")))
             }
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn parse_number(format: NumberFormat, cell: &str) -> Option<f32> {
 }
 
 /// Reads a number in this format or, if that fails, in a related one: with a decimal comma instead of a point,
-/// with `true` and `false` instead of `1` and `0`, or vice versa. For tables other than the one that the
+/// with `true` and `false` instead of `1` and `0`, or vice versa. Used for tables other than the one that the
 /// format was inferred from.
 pub(super) fn parse_any_notation(format: NumberFormat, cell: &str) -> Option<f32> {
     let other = || match format {
@@ -38,6 +38,7 @@ pub(super) fn parse_any_notation(format: NumberFormat, cell: &str) -> Option<f32
     parse_number(format, cell).or_else(other)
 }
 
+/// Reads `true`, `yes`, `false` or `no`; case is ignored.
 fn parse_flag(cell: &str) -> Option<bool> {
     let is = |words: &[&str]| words.iter().any(|word| cell.eq_ignore_ascii_case(word));
     match () {

@@ -5,7 +5,7 @@ use super::infer::{Labels, infer};
 use super::{ColumnRole, NumberFormat, Schema, TableOptions};
 use crate::data::class_labels::{ClassLabels, encode_labels};
 use crate::data::split::part_named;
-use crate::data::table::{Table, TextColumn};
+use crate::data::table::{TextColumn, TextTable};
 use crate::data::{Features, FixedSplit, Split, check_node_count, count};
 use crate::error::Result;
 use crate::tensor::{Mat, Pattern};
@@ -31,9 +31,9 @@ pub(crate) struct EncodedNodes {
     pub schema: Schema,
 }
 
-/// Infers the schema of a table and encodes its rows; an error if there are no rows, if `options` names an
-/// unknown column, if there is no label column, or if an id or a cell of the split is invalid.
-pub(crate) fn encode(table: &Table, options: &TableOptions) -> Result<EncodedNodes> {
+/// Infers the schema of a table and encodes its rows; an error if there are no rows or too many, if `options`
+/// names an unknown column, if there is no label column, or if an id or the split is invalid.
+pub(crate) fn encode(table: &TextTable, options: &TableOptions) -> Result<EncodedNodes> {
     check_rows(table)?;
     let (schema, mut warnings) = infer(table, options, Labels::Required)?;
     let find = |role: &ColumnRole| {
@@ -65,9 +65,9 @@ pub(crate) fn encode(table: &Table, options: &TableOptions) -> Result<EncodedNod
 }
 
 /// Infers the schema of a table in which every column may be a feature, and encodes it; also returns
-/// warnings.
+/// warnings. An error if there are no rows or too many, or if `options` names an unknown column.
 pub(crate) fn encode_features(
-    table: &Table,
+    table: &TextTable,
     options: &TableOptions,
 ) -> Result<(Features, Schema, Vec<String>)> {
     check_rows(table)?;
@@ -84,7 +84,7 @@ pub(crate) fn encode_features(
 /// are those of the training table. An error if the table has no rows, none of the feature columns, or
 /// invalid ids.
 pub(crate) fn encode_with_schema(
-    table: &Table,
+    table: &TextTable,
     schema: &Schema,
     class_names: &[String],
 ) -> Result<EncodedNodes> {
@@ -134,8 +134,8 @@ pub(crate) fn encode_with_schema(
     Ok(EncodedNodes { names, numbers, x, y, class_names, split: None, warnings, schema })
 }
 
-/// Whether every value of a categorical column occurs with a single class, and values repeat, so that the
-/// class of most nodes could be looked up.
+/// Whether the class of a node follows from its value in a categorical column: every value occurs with a single
+/// class, there are several classes, and values occur at least twice on average.
 fn determines_labels(cells: &TextColumn, values: &[String], y: &[Option<u32>]) -> bool {
     let labelled = || cells.cells().zip(y).filter_map(|(cell, class)| Some((cell, (*class)?)));
     let mut class_of: HashMap<&str, u32> = HashMap::new();
@@ -147,7 +147,8 @@ fn determines_labels(cells: &TextColumn, values: &[String], y: &[Option<u32>]) -
     is_consistent && has_several_classes && 2 * values.len() <= labelled().count()
 }
 
-fn check_rows(table: &Table) -> Result<()> {
+/// Returns an error if a table has no rows, or more than node numbers allow.
+fn check_rows(table: &TextTable) -> Result<()> {
     match table.n_rows() {
         0 => Err(table.error("the table has no rows; expected one row per node")),
         n => check_node_count(&table.place, n),
@@ -180,7 +181,7 @@ fn known_labels(
 /// The names of the nodes, and their numbers by name. Without an id column the names are numbers from 0. An
 /// error if a name is empty or occurs twice.
 fn node_names(
-    table: &Table,
+    table: &TextTable,
     id: Option<&TextColumn>,
     warnings: &mut Vec<String>,
 ) -> Result<(Vec<String>, HashMap<String, u32>)> {
@@ -210,9 +211,9 @@ fn node_names(
 }
 
 /// The split in the column `split` or in mask columns; `None` if there are none. Nodes without a label are
-/// left out, with a warning; an invalid cell is an error.
+/// left out, with a warning; an invalid cell and a node in two parts are errors.
 fn split(
-    table: &Table,
+    table: &TextTable,
     schema: &Schema,
     y: &[Option<u32>],
     warnings: &mut Vec<String>,
@@ -257,10 +258,10 @@ fn split(
     Ok(Some(FixedSplit { name: OWN_SPLIT.into(), split: Split::new(OWN_SPLIT, parts)? }))
 }
 
-/// The feature matrix, and notes on filled cells and unknown values. `columns` are the feature columns of the
-/// schema; `None` if the table has no such column.
+/// The feature matrix, and notes on filled cells and unknown values. `columns` are the columns of the table for
+/// [`Schema::features`]; `None` if the table has no such column.
 fn features(
-    table: &Table,
+    table: &TextTable,
     schema: &Schema,
     columns: &[Option<&TextColumn>],
     parse: fn(NumberFormat, &str) -> Option<f32>,
@@ -303,7 +304,7 @@ fn features(
     (builder.finish(), notes)
 }
 
-/// The cells of a column of numbers that have no value.
+/// How many cells of a column of numbers have no value.
 struct NumberCells<'a> {
     missing: usize,
     /// The number of cells that are neither missing nor numbers, and one of them; `None` if there are none.

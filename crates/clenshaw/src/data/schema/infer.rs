@@ -16,7 +16,7 @@ use super::cell::{self, is_missing};
 use super::options::{Fill, TableOptions};
 use super::{ColumnRole, ColumnSchema, NumberFormat, Schema};
 use crate::data::count;
-use crate::data::table::{Table, TextColumn};
+use crate::data::table::{TextColumn, TextTable};
 use crate::error::{Error, Result};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -33,15 +33,17 @@ const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
 pub(super) const MAX_CATEGORIES: usize = 100;
 /// Up to this number of categories, a text column is categorical even if most values occur only once.
 const FEW_CATEGORIES: usize = 10;
-/// Why a column is ignored if an option says so.
+/// The reason for ignoring a column that is listed in the options.
 const IGNORED_BY_USER: &str = "ignored by the user";
 /// Minimum number of rows for consecutive whole numbers to count as row numbers.
 const MIN_ROWS_OF_SEQUENCE: usize = 10;
 
-/// Whether a table must have a label column.
+/// Whether a table has labels.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Labels {
+    /// There must be a label column.
     Required,
+    /// There may be a label column.
     Optional,
     /// The table contains features only: no column is an id, a label or a split.
     FeaturesOnly,
@@ -62,7 +64,7 @@ pub(crate) fn is_id_name(name: &str) -> bool {
 /// Infers the schema of a table; also returns warnings. Fails if `options` names an unknown column, or if a
 /// label column is required and none is found.
 pub(crate) fn infer(
-    table: &Table,
+    table: &TextTable,
     options: &TableOptions,
     labels: Labels,
 ) -> Result<(Schema, Vec<String>)> {
@@ -85,7 +87,7 @@ pub(crate) fn infer(
 }
 
 /// Returns warnings about features that are named like a label, and about names that differ only in case.
-fn suspicious_names(table: &Table, columns: &[ColumnSchema]) -> Vec<String> {
+fn suspicious_names(table: &TextTable, columns: &[ColumnSchema]) -> Vec<String> {
     let place = &table.place;
     let is_label_name = |name: &str| LABEL.iter().any(|word| name.eq_ignore_ascii_case(word));
     let is_suspicious = |(column, cells): &(&ColumnSchema, &TextColumn)| {
@@ -110,7 +112,8 @@ struct SpecialColumns {
 }
 
 impl SpecialColumns {
-    fn of(table: &Table, options: &TableOptions, labels: Labels) -> Result<Self> {
+    /// Finds these columns; an error if a label column is required and none is found.
+    fn of(table: &TextTable, options: &TableOptions, labels: Labels) -> Result<Self> {
         let mut special = Self { columns: vec![] };
         if labels == Labels::FeaturesOnly {
             return Ok(special);
@@ -161,38 +164,42 @@ impl SpecialColumns {
         Ok(special)
     }
 
+    /// Assigns a role to a column, if there is one; the first role of a column applies.
     fn add(&mut self, column: Option<usize>, role: ColumnRole, reason: &'static str) {
         self.columns.extend(column.map(|column| (column, role, reason)));
     }
 
     /// Returns the column with the first of these names that the header contains; `None` if there is none or
     /// it already has a role.
-    fn find_unassigned(&self, table: &Table, names: &[&str]) -> Option<usize> {
+    fn find_unassigned(&self, table: &TextTable, names: &[&str]) -> Option<usize> {
         let found = names.iter().find_map(|name| table.find(name)).filter(|_| table.has_header);
         found.filter(|&column| self.role(column).is_none())
     }
 
+    /// The role of a column and the reason, if it has been assigned one.
     fn role(&self, column: usize) -> Option<(ColumnRole, &'static str)> {
         let found = self.columns.iter().find(|(other, ..)| *other == column);
         found.map(|(_, role, reason)| (role.clone(), *reason))
     }
 }
 
-/// Whether the cells of a column can be the names of nodes.
-fn identifies_rows(table: &Table, column: usize) -> bool {
+/// Whether the cells of a column can be the names of nodes: none is missing, occurs twice or is a decimal
+/// number.
+fn identifies_rows(table: &TextTable, column: usize) -> bool {
     let Some(column) = table.columns.get(column) else { return false };
     let mut seen = HashSet::new();
     let distinct = column.cells().all(|cell| !is_missing(cell) && seen.insert(cell));
     distinct && !has_decimals(column)
 }
 
+/// Whether a cell of a column is a number with a decimal point.
 fn has_decimals(column: &TextColumn) -> bool {
     column.cells().any(|cell| cell.contains('.') && cell.parse::<f64>().is_ok())
 }
 
 /// The role of a column that may be a feature, and the reason.
 fn feature_role(
-    table: &Table,
+    table: &TextTable,
     index: usize,
     options: &TableOptions,
     warnings: &mut Vec<String>,
@@ -292,7 +299,8 @@ fn category_role(
     )
 }
 
-/// How many cells of a column can be read in each format.
+/// How many cells of a column can be read in each format. Only cells that are not plain numbers count as flags
+/// or dates.
 struct CellCounts<'a> {
     missing: usize,
     numbers: usize,
@@ -304,6 +312,7 @@ struct CellCounts<'a> {
 }
 
 impl<'a> CellCounts<'a> {
+    /// Counts the cells of a column.
     fn of(column: &'a TextColumn) -> Self {
         let mut counts = Self {
             missing: 0,
@@ -357,7 +366,7 @@ impl<'a> CellCounts<'a> {
 }
 
 /// Whether a column of numbers only identifies rows: its cells are distinct whole numbers, and they are
-/// consecutive or its name is `id` or `index` or ends in `_id` or `Id`.
+/// consecutive in at least ten rows, or its name is `id` or `index` or ends in `_id` or `Id`.
 fn is_row_number(column: &TextColumn) -> bool {
     let numbers: Option<Vec<i64>> = column.cells().map(|cell| cell.parse().ok()).collect();
     let Some(mut numbers) = numbers else { return false };

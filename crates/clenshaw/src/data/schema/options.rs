@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// The columns that the user has chosen, on the command line or in a file `schema.toml`.
+/// The roles that the user has chosen for columns, and how missing numbers are filled.
 ///
 /// ```
 /// use clenshaw::data::TableOptions;

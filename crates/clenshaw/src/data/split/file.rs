@@ -70,6 +70,7 @@ fn is_header(first: &[Cow<str>]) -> bool {
     matches!(first, [node, part] if is_id_name(node) && is_part_column(part))
 }
 
+/// Parses a node number below `n`.
 fn node_number(text: &str, n: usize) -> LineResult<usize> {
     let number: usize =
         text.parse().map_err(|_| format!("node `{text}`; expected a number below {n}"))?;

@@ -5,12 +5,12 @@ use crate::graph::{self, Graph};
 use crate::report::{DrawnNode, NeighbourhoodDrawing};
 use crate::train::Attribution;
 
-/// The number of contributing nodes that are drawn.
+/// The maximum number of contributing nodes that are drawn, not counting the nodes on the paths to them.
 const DRAWN_NODES: usize = 16;
-/// Names longer than this are cut.
+/// Longer names are cut to this number of characters, followed by an ellipsis.
 const NAME_LENGTH: usize = 16;
 
-/// Draws a node, the nodes with the largest contributions and the shortest paths to them.
+/// Draws a node, the nodes with the largest contributions and a shortest path to each of them.
 pub(super) fn draw(
     explainer: &Explainer<'_>,
     node: usize,
@@ -65,7 +65,8 @@ pub(super) fn draw(
     }
 }
 
-/// The nodes on a shortest path from `far` to the centre, without `far`.
+/// The nodes on a shortest path from `far` to the centre, without `far` but with the centre; empty if they are
+/// not connected.
 fn path_to_centre(graph: &Graph, far: u32, distances: &[Option<usize>]) -> Vec<u32> {
     let (mut path, mut u) = (vec![], far);
     while let Some(distance) = distances[u as usize].filter(|&distance| distance > 0) {
@@ -77,7 +78,7 @@ fn path_to_centre(graph: &Graph, far: u32, distances: &[Option<usize>]) -> Vec<u
     path
 }
 
-/// A name of at most [`NAME_LENGTH`] characters.
+/// The name, cut after [`NAME_LENGTH`] characters.
 fn short(name: &str) -> String {
     match name.char_indices().nth(NAME_LENGTH) {
         Some((end, _)) => format!("{}…", &name[..end]),

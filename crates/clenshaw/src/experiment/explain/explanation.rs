@@ -13,8 +13,8 @@ pub struct Explanation {
     pub index: usize,
     /// The model's name.
     pub model: &'static str,
-    /// The seed of the run; `None` if it is unknown.
-    pub seed: Option<u64>,
+    /// The seed with which the model was trained.
+    pub seed: u64,
     /// Score and probability of every class, the most likely first.
     pub classes: Vec<ClassProbability>,
     /// The class of the node; `None` if it is unknown.
@@ -23,23 +23,24 @@ pub struct Explanation {
     pub part: &'static str,
     /// The number of neighbours.
     pub degree: usize,
-    /// How many neighbours have each class, for neighbours with a label.
+    /// The labels of the neighbours, the most frequent class first.
     pub neighbour_labels: Vec<ClassShare>,
     /// How the contributions of nodes were computed.
     pub method: AttributionMethod,
-    /// Nodes farther away than this contribute nothing; `None` if all nodes can contribute.
+    /// Nodes farther away than this number of edges contribute nothing; `None` if all nodes can contribute.
     pub reach: Option<usize>,
     /// The score of the predicted class, and its margin to the runner-up.
     pub total: Contribution,
-    /// The part that no node contributes: biases or, for integrated gradients, the score without features.
+    /// The part of the total that no node contributes: biases or, for integrated gradients, the score without
+    /// features.
     pub without_nodes: Contribution,
-    /// What the contributions of nodes lack to the total.
+    /// The total minus `without_nodes` and the contributions of all nodes: the error of the method.
     pub gap: Contribution,
     /// The contributions of nodes by their distance.
     pub hops: Vec<HopContribution>,
     /// The nodes with the largest contributions to the margin, in either direction.
     pub nodes: Vec<NodeContribution>,
-    /// The sum of all other nodes.
+    /// The sum of the contributions of all other nodes.
     pub other_nodes: OtherContributions,
     /// The terms of the polynomial, for models whose scores are a polynomial filter of a value per node;
     /// `None` for others.
@@ -50,7 +51,7 @@ pub struct Explanation {
     pub nearest: NearestNodes,
     /// What limits the meaning of these numbers.
     pub notes: Vec<String>,
-    /// The node, the nodes that contribute most, and the paths between them.
+    /// The node, the nodes that contribute most, and the paths from them to the node.
     #[serde(skip)]
     pub drawing: NeighbourhoodDrawing,
 }
@@ -66,12 +67,12 @@ pub struct ClassProbability {
     pub score: f64,
 }
 
-/// A class and the neighbours that have it as their label.
+/// How many neighbours are labelled with one class.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClassShare {
     /// The name of the class.
     pub class: String,
-    /// The number of these neighbours.
+    /// The number of neighbours with this label.
     pub nodes: usize,
     /// Their share of all neighbours with a label.
     pub share: f64,
@@ -80,11 +81,11 @@ pub struct ClassShare {
 /// The sum of the contributions of all nodes at one distance.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct HopContribution {
-    /// The distance in edges; `None` for nodes that are not connected with the explained one.
+    /// The distance in edges; `None` for nodes that are not connected to the explained one.
     pub hop: Option<usize>,
     /// The number of nodes within reach at this distance.
     pub nodes: usize,
-    /// Their sum.
+    /// The sum of their contributions.
     #[serde(flatten)]
     pub contribution: Contribution,
 }
@@ -96,7 +97,7 @@ pub struct NodeContribution {
     pub node: String,
     /// Its number, from 0.
     pub index: usize,
-    /// The distance in edges; `None` if it is not connected with the explained one.
+    /// The distance in edges; `None` if it is not connected to the explained one.
     pub hop: Option<usize>,
     /// The class of the node; `None` if it is unknown.
     pub label: Option<String>,
@@ -124,15 +125,16 @@ pub struct OtherContributions {
 pub struct FeatureContributions {
     /// The features with the largest contributions to the margin, in either direction.
     pub strongest: Vec<FeatureContribution>,
-    /// The sum of all other features.
+    /// The sum of the contributions of all other features.
     pub others: OtherContributions,
-    /// The part of the edges, for models that read the adjacency like features; zero for others.
+    /// The contribution of the edges, for models that read rows of the adjacency as features; zero for others.
     pub by_adjacency: Contribution,
     /// The score and margin if all features of all nodes were zero.
     pub without_features: Contribution,
-    /// What the sum lacks to the total.
+    /// The total minus `without_features`, `by_adjacency` and the contributions of all features: the error of
+    /// the numerical integration.
     pub gap: Contribution,
-    /// The number of points of the midpoint rule.
+    /// The number of points at which the gradient was evaluated.
     pub points: usize,
 }
 
@@ -148,12 +150,12 @@ pub struct FeatureContribution {
     pub contribution: Contribution,
 }
 
-/// Training nodes near the explained node.
+/// The training nodes whose representations are closest to that of the explained node.
 #[derive(Clone, Debug, Serialize)]
 pub struct NearestNodes {
     /// The values that are compared.
     pub representation: Representation,
-    /// The nearest nodes.
+    /// The nodes, the closest first.
     pub nodes: Vec<NearNode>,
 }
 
@@ -163,11 +165,11 @@ pub struct NearestNodes {
 pub enum Representation {
     /// The last hidden layer.
     HiddenLayer,
-    /// The class scores with mean zero, for models that mark no hidden layer.
+    /// The class scores minus their mean, for models without a hidden layer.
     Scores,
 }
 
-/// A training node.
+/// A training node and its distance from the explained node.
 #[derive(Clone, Debug, Serialize)]
 pub struct NearNode {
     /// The name of the node, or its number.

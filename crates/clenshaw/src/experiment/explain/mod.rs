@@ -21,13 +21,13 @@ use crate::tensor::{GatherPrecision, Mat};
 use crate::train::{Attribution, AttributionLimits, AttributionTarget, Contribution, TrainedModel};
 use std::path::Path;
 
-/// The number of nodes that an explanation lists.
+/// The maximum number of contributing nodes that an explanation lists.
 const LISTED_NODES: usize = 10;
-/// The number of features that an explanation lists.
+/// The maximum number of features that an explanation lists.
 const LISTED_FEATURES: usize = 10;
-/// The number of training nodes that an explanation lists.
+/// The maximum number of similar training nodes that an explanation lists.
 const LISTED_NEAREST: usize = 5;
-/// The number of similar names in an error.
+/// The maximum number of similar names in an error.
 const SIMILAR_NAMES: usize = 3;
 
 /// Explains the prediction of a run for one node, given by its name or, if the nodes have no names, its number.
@@ -35,8 +35,8 @@ const SIMILAR_NAMES: usize = 3;
 /// Without `seed`, the finished run with the lowest validation loss is used.
 ///
 /// # Errors
-/// If there is no such run or node, the graph cannot be loaded or does not match the model, the split cannot
-/// be drawn, or the explanation would exceed the limits.
+/// If there is no such run or node, the model or the graph cannot be loaded or they do not match, the split
+/// cannot be drawn, there are fewer than two classes, or the explanation would exceed the limits.
 pub fn explain(
     folder: &Path,
     store: &Store,
@@ -85,7 +85,8 @@ pub fn explain_with(
     explainer.explain(node, limits).map(|(explanation, _)| explanation)
 }
 
-/// The number of the node with this name, or with this number if nodes have no names.
+/// The number of the node with this name or, if the nodes have no names, with this number. Fails if there is no
+/// such node.
 fn find_node(dataset: &Dataset, text: &str) -> Result<usize> {
     let names = &dataset.node_names;
     let n = dataset.graph.n_nodes();
@@ -107,7 +108,7 @@ fn find_node(dataset: &Dataset, text: &str) -> Result<usize> {
     })
 }
 
-/// The names that are most similar to a text.
+/// The names most similar to a text, as a list for an error message.
 fn similar(names: &[String], text: &str) -> String {
     let lower = text.to_lowercase();
     let mut ranked: Vec<(f64, &String)> = names
@@ -119,7 +120,7 @@ fn similar(names: &[String], text: &str) -> String {
     quoted.collect::<Vec<String>>().join(", ")
 }
 
-/// A model, a graph and what all explanations on it share.
+/// Everything that the explanations of different nodes share.
 pub(super) struct Explainer<'a> {
     model: &'a TrainedModel,
     dataset: &'a Dataset,
@@ -133,6 +134,7 @@ pub(super) struct Explainer<'a> {
 }
 
 impl<'a> Explainer<'a> {
+    /// Fails if there are fewer than two classes or the graph does not match the model.
     pub fn new(
         model: &'a TrainedModel,
         dataset: &'a Dataset,
@@ -164,8 +166,8 @@ impl<'a> Explainer<'a> {
         })
     }
 
-    /// Explains the prediction of one node; also returns the number of arithmetic operations. Fails if the
-    /// explanation would exceed the limits.
+    /// Explains the prediction of one node; also returns the number of arithmetic operations that this took.
+    /// Fails if the explanation would exceed the limits.
     pub fn explain(&self, node: usize, limits: &AttributionLimits) -> Result<(Explanation, f64)> {
         let order = self.classes_by_probability(node);
         let target = AttributionTarget { node, class: order[0], other: order[1] };
@@ -182,7 +184,7 @@ impl<'a> Explainer<'a> {
             node: self.name(node),
             index: node,
             model: self.model.info().name,
-            seed: Some(self.model.provenance().seed),
+            seed: self.model.provenance().seed,
             classes: order.iter().map(class).collect(),
             label: self.label(node),
             part: self.parts[node],
@@ -210,6 +212,7 @@ impl<'a> Explainer<'a> {
         self.dataset.node_names.get(node).map_or_else(|| node.to_string(), String::clone)
     }
 
+    /// The name of the class of a node; `None` if it is unknown.
     fn label(&self, node: usize) -> Option<String> {
         self.dataset.y[node].map(|class| self.dataset.class_names[class as usize].clone())
     }
@@ -222,6 +225,7 @@ impl<'a> Explainer<'a> {
         order
     }
 
+    /// The labels of the neighbours of a node, the most frequent class first.
     fn neighbour_labels(&self, node: usize) -> Vec<ClassShare> {
         let mut counts = vec![0; self.dataset.n_classes()];
         let neighbours = self.dataset.graph.neighbours(node).iter();
@@ -243,6 +247,7 @@ impl<'a> Explainer<'a> {
         shares
     }
 
+    /// The nodes that contribute most, and the sum of the others.
     fn strongest_nodes(
         &self,
         attribution: &Attribution,
@@ -263,6 +268,7 @@ impl<'a> Explainer<'a> {
         (strongest.into_iter().map(node).collect(), others)
     }
 
+    /// The features that contribute most, and the sum of the others.
     fn features(&self, attribution: &Attribution) -> FeatureContributions {
         let parts = attribution.by_feature.iter().copied().enumerate().collect();
         let (strongest, others) = split_strongest(parts, LISTED_FEATURES);
@@ -304,7 +310,8 @@ impl<'a> Explainer<'a> {
         NearestNodes { representation: self.representation, nodes }
     }
 
-    /// Caveats: reduced precision in the model, and integrated gradients that do not add up to within 1%.
+    /// Warnings if the model uses reduced precision, or if the sum of the integrated gradients is off by more
+    /// than 1%.
     fn notes(&self, attribution: &Attribution) -> Vec<String> {
         let mut notes = vec![];
         if self.model.hp().choice::<GatherPrecision>("gather") == GatherPrecision::Bf16 {
@@ -318,7 +325,8 @@ impl<'a> Explainer<'a> {
         let gap = attribution.feature_gap().margin.abs();
         if gap > 0.01 * change {
             notes.push(format!(
-                "after {} points, the integrated gradients still lack {gap:.2e} of a change of {change:.2e}",
+                "after {} points, the sum of the integrated gradients still differs by {gap:.2e} from the \
+                 change of {change:.2e}",
                 attribution.points
             ));
         }

@@ -76,7 +76,7 @@ fn requested_stop_interrupts_the_job_once_and_the_job_can_be_resumed() {
     assert_eq!(states(&folder), [RunState::Interrupted, RunState::Waiting]);
     assert_eq!(folder.runs()[0].progress().epochs.len(), 10);
 
-    // A request that comes too late is refused, and one that is left over does not stop the next process.
+    // A request after the end is refused, and an old one does not stop the next process.
     assert!(request_stop(&path).is_err());
     write_stop_request(&path).unwrap();
     let mut resumed_after = None;
@@ -95,7 +95,7 @@ fn requested_stop_interrupts_the_job_once_and_the_job_can_be_resumed() {
 }
 
 #[test]
-fn update_notices_a_new_process() {
+fn update_detects_a_new_process() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("run");
     let stop_at = |last: usize| {

@@ -33,7 +33,7 @@ fn read(path: &Path) -> TrainingProgress {
 }
 
 #[test]
-fn reader_sees_every_epoch_once_and_the_filter_of_the_last_one() {
+fn reader_returns_every_epoch_once_and_the_filter_of_the_last_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("0.progress.jsonl");
     let mut fit = fit("clenshaw-gcn");
@@ -67,7 +67,7 @@ fn resumed_run_replaces_the_file() {
     let mut writer = ProgressWriter::start(path.clone(), 40, &first);
     train(&mut first, 10);
     let checkpoint = first.checkpoint();
-    // Killed after epoch 15: the file has more epochs than the checkpoint, and its last line is torn.
+    // Killed after epoch 15: the file has more epochs than the checkpoint, and its last line is incomplete.
     train(&mut first, 5);
     write_now(&mut writer, &first);
     let mut reader = ProgressReader::default();
@@ -90,7 +90,7 @@ fn resumed_run_replaces_the_file() {
 }
 
 #[test]
-fn torn_and_damaged_lines_are_not_read() {
+fn incomplete_and_damaged_lines_are_not_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("0.progress.jsonl");
     let mut fit = fit("gcn");

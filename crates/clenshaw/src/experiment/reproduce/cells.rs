@@ -132,7 +132,7 @@ fn load<R: DeserializeOwned>(path: &Path, settings: &Value) -> Option<StoredReco
     (stored.settings == *settings).then_some(stored)
 }
 
-/// The record of a cell with any settings, for fuzzing.
+/// The record of a cell with any settings, for fuzzing; `None` if it cannot be read.
 #[cfg(any(test, fuzzing))]
 pub(in crate::experiment) fn read_cell_record(path: &Path) -> Option<Value> {
     let stored: StoredRecord<Value> = serde_json::from_slice(&files::read(path).ok()?).ok()?;
@@ -182,7 +182,7 @@ mod tests {
         let c4 = folder.path().join("records/c4.json");
         let text = fs::read_to_string(&c4).unwrap();
         fs::write(&c4, text.replace("\"provenance\"", "\"occasion\"")).unwrap();
-        assert_eq!(times(3)[4], 12, "a record with the key of version 0.1");
+        assert_eq!(times(3)[4], 12, "a record with the former name of a key");
         assert_eq!(computed.load(Ordering::Relaxed), 14);
         fs::write(&c4, "{\"settings\"").unwrap();
         assert_eq!(times(3)[4], 12);

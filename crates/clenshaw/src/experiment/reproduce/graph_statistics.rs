@@ -20,7 +20,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Table;
 
-/// A paper's table of graph statistics, with explanations of the differences from ours.
+/// A paper's table of graph statistics, with explanations of why our numbers differ.
 #[derive(Clone, Debug)]
 pub struct GraphStatistics {
     title: String,
@@ -91,7 +91,8 @@ impl GraphStatistics {
     }
 
     /// Measures the selected graphs and compares them with the paper's numbers; a graph whose files are
-    /// missing is listed without our numbers.
+    /// missing is listed without our numbers. Fails if the selection contains an unknown graph, or the files of a
+    /// graph are invalid.
     pub fn measure(&self, store: &Store, selection: &Selection) -> Result<Comparison> {
         let names: Vec<&str> = self.graphs().collect();
         selection.check(&[("graph", &names)])?;
@@ -126,7 +127,7 @@ impl PublishedGraph {
     }
 }
 
-/// Loads a graph; `None` if its files are missing.
+/// Loads a graph; `None` if its files are missing. Fails if they are invalid.
 pub(super) fn load_if_present(store: &Store, name: &str) -> Result<Option<Dataset>> {
     match data::load_from(store, name) {
         Ok(dataset) => Ok(Some(dataset)),

@@ -43,8 +43,8 @@ impl Selection {
         listed.peek().is_none() || listed.any(|(_, listed)| listed == value)
     }
 
-    /// Checks that the experiment has the selected keys and values; `axes` lists its keys, each with all of
-    /// its values.
+    /// Fails if the experiment does not have a selected key or value; `axes` lists its keys, each with all of its
+    /// values.
     pub(super) fn check(&self, axes: &[(&'static str, &[&str])]) -> Result<()> {
         for (key, value) in &self.entries {
             let axis = axes.iter().find(|(name, _)| name == key);

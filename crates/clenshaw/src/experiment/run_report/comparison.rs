@@ -7,15 +7,18 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// What the page shows about several runs on one graph.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ComparisonReport {
     pub(super) metric: Metric,
-    pub(super) rows: Vec<ComparisonRow>,
+    pub(super) rows: Vec<ComparedRun>,
     pairs: Vec<PairedDifference>,
 }
 
+/// The score of one of the compared requests, averaged over its runs.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct ComparisonRow {
+pub(super) struct ComparedRun {
+    /// The name of the row, see [`run_names`].
     pub(super) model: String,
     pub(super) mean: f64,
     std: Option<f64>,
@@ -28,9 +31,10 @@ pub(super) struct ComparisonRow {
 /// The mean difference of two rows over the seeds and splits that both have.
 #[derive(Clone, Debug, Serialize)]
 struct PairedDifference {
+    /// The names of the two rows; the difference is `a - b`.
     a: String,
     b: String,
-    /// The number of seeds and splits.
+    /// The number of seeds and splits that both have.
     runs: usize,
     difference: f64,
     ci95: f64,
@@ -39,7 +43,10 @@ struct PairedDifference {
 }
 
 impl ComparisonReport {
-    /// Compares runs on the same graph; `names` has one unique name per run.
+    /// Compares runs on the same graph; `names` has one name per run.
+    ///
+    /// # Panics
+    /// If there are no runs.
     pub fn new(runs: &[LoadedRun], names: Vec<String>) -> Self {
         let metric = runs[0].dataset.metric;
         let rows = runs.iter().zip(&names).map(|(run, name)| {
@@ -47,7 +54,7 @@ impl ComparisonReport {
                 ScoreSummary::new(&run.records, metric);
             let seconds = run.records.iter().map(|record| record.seconds).sum::<f64>();
             let seconds = seconds / run.records.len().max(1) as f64;
-            ComparisonRow { model: name.clone(), mean, std, ci95, runs, seconds }
+            ComparedRun { model: name.clone(), mean, std, ci95, runs, seconds }
         });
         let mut pairs = vec![];
         for (i, a) in runs.iter().enumerate() {
@@ -85,8 +92,8 @@ fn paired_difference(
     })
 }
 
-/// One unique name per run: the model and, for several runs of one model, the settings in which they differ or
-/// else the run folder.
+/// One name per run: the model and, for several runs of one model, the settings in which they differ. If this is
+/// the same for several runs, the name of the run folder is added.
 pub(super) fn run_names(runs: &[LoadedRun]) -> Vec<String> {
     let settings = |run: &LoadedRun| -> BTreeMap<&'static str, String> {
         let hyper = run.request.hyper.iter();

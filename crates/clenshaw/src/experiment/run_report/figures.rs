@@ -1,6 +1,6 @@
 //! The figures of a page as SVG, for papers; made from the same data as the page.
 
-use super::comparison::ComparisonRow;
+use super::comparison::ComparedRun;
 use super::nodes::GroupAccuracy;
 use super::study::StudyReport;
 use super::{GraphReport, Report, RunReport};
@@ -41,6 +41,7 @@ impl Report {
         figures
     }
 
+    /// The figures that compare several runs.
     fn comparison_figures(&self) -> Vec<Figure> {
         let Some(comparison) = &self.comparison else { return vec![] };
         let score = metric_name(comparison.metric);
@@ -51,7 +52,7 @@ impl Report {
             [row.mean - half, row.mean + half]
         });
         let y = PlotAxis::around(&format!("{score}, 95% interval"), ends).in_percent();
-        let point = |x: f64, row: &ComparisonRow, label: String| PlotPoint {
+        let point = |x: f64, row: &ComparedRun, label: String| PlotPoint {
             at: (x, row.mean),
             interval: interval(row.mean, row.ci95),
             label,
@@ -85,8 +86,8 @@ impl Report {
         figures
     }
 
-    /// The responses of all runs, each divided by its largest value on the graph's eigenvalues, where a
-    /// single eigenvalue without energy does not count.
+    /// The absolute responses of all runs, each divided by its largest value, at the frequencies selected by
+    /// [`FilterReport::where_present`](super::filter::FilterReport::where_present).
     fn overlaid_filters(&self, title: &str) -> Option<Figure> {
         let drawable = self.runs.iter().filter_map(|run| {
             let response = run.filter.response.as_ref()?;
@@ -105,6 +106,7 @@ impl Report {
         has_lines.then(|| Figure { name: "filters".into(), svg: chart.to_svg() })
     }
 
+    /// The validation accuracy of all runs over epochs; `None` without validation nodes.
     fn overlaid_curves(&self, title: &str) -> Option<Figure> {
         let layers: Vec<PlotLayer> = self
             .runs
@@ -127,6 +129,7 @@ fn run_prefix(run: &RunReport, used: &mut BTreeSet<String>) -> String {
     prefix
 }
 
+/// Draws a plot as a figure.
 pub(super) fn figure(name: &str, plot: &Plot) -> Figure {
     Figure { name: name.into(), svg: plot.to_svg() }
 }
@@ -138,6 +141,7 @@ fn metric_name(metric: Metric) -> &'static str {
     }
 }
 
+/// The figures of one run.
 fn run_figures(run: &RunReport, graph: &GraphReport) -> Vec<Figure> {
     let title = format!("{} on {}", run.title, graph.name);
     let names: Vec<String> = graph.classes.iter().map(|class| class.name.clone()).collect();
@@ -160,6 +164,7 @@ fn run_figures(run: &RunReport, graph: &GraphReport) -> Vec<Figure> {
     figures.into_iter().flatten().collect()
 }
 
+/// The learned response over the eigenvalues and, if training has changed it, the initial one.
 fn response(run: &RunReport, title: &str) -> Figure {
     let filter = &run.filter;
     let initial = filter.initial.as_ref().filter(|_| filter.is_learned());
@@ -177,6 +182,7 @@ fn response(run: &RunReport, title: &str) -> Figure {
     Figure { name: "response".into(), svg: chart.to_svg() }
 }
 
+/// A bar chart of the coefficients; `None` if the filter is not a single polynomial.
 fn coefficients(run: &RunReport, title: &str) -> Option<Figure> {
     let values = run.filter.coefficients.as_ref()?;
     let label = match &run.filter.basis {
@@ -210,6 +216,7 @@ fn bars(
     PlotLayer::Bars { name: name.into(), colour, bars }
 }
 
+/// A bar chart of the energy of labels, features and predictions per frequency band; `None` if it is unknown.
 fn energy(run: &RunReport, title: &str) -> Option<Figure> {
     let energy = run.filter.energy.as_ref()?;
     let signals = [&energy.labels, &energy.features, &energy.predictions];
@@ -233,7 +240,7 @@ fn energy(run: &RunReport, title: &str) -> Option<Figure> {
     Some(figure("energy", &plot))
 }
 
-/// The values of epochs 1, 2, ...
+/// The points of a line over epochs 1, 2, ..., without the missing values.
 fn curve(values: &[Option<f64>]) -> Vec<(f64, f64)> {
     let points = values.iter().enumerate();
     points.filter_map(|(i, value)| Some((i as f64 + 1.0, (*value)?))).collect()
@@ -255,10 +262,12 @@ fn epoch_plot(name: &str, title: &str, label: &str, layers: Vec<PlotLayer>) -> O
     (!points.is_empty()).then(|| figure(name, &Plot { title: title.into(), x, y, layers }))
 }
 
+/// A vertical line at the epoch whose weights were kept.
 fn kept_epoch(run: &RunReport) -> PlotLayer {
     PlotLayer::VerticalRule(run.best_epoch as f64, format!("kept: epoch {}", run.best_epoch))
 }
 
+/// The training and validation losses over epochs.
 fn loss(run: &RunReport, title: &str) -> Option<Figure> {
     let training: Vec<Option<f64>> = run.epochs.train_loss.iter().copied().map(Some).collect();
     let mut layers = vec![PlotLayer::line("training", 0, curve(&training))];
@@ -269,11 +278,13 @@ fn loss(run: &RunReport, title: &str) -> Option<Figure> {
     epoch_plot("loss", title, "loss (cross-entropy)", layers)
 }
 
+/// The validation accuracy over epochs; `None` without validation nodes.
 fn accuracy(run: &RunReport, title: &str) -> Option<Figure> {
     let line = PlotLayer::line("", 1, curve(&run.epochs.val_accuracy));
     epoch_plot("validation-accuracy", title, "validation accuracy", vec![line, kept_epoch(run)])
 }
 
+/// The reliability diagram; `None` without test nodes.
 fn calibration(run: &RunReport, title: &str) -> Option<Figure> {
     let calibration = run.calibration.as_ref()?;
     let points = calibration.bins.iter().map(|bin| PlotPoint {
@@ -293,6 +304,7 @@ fn calibration(run: &RunReport, title: &str) -> Option<Figure> {
     Some(figure("calibration", &plot))
 }
 
+/// A bar chart of the accuracy per group; `None` without groups.
 fn groups(
     name: &str,
     label: &str,
@@ -328,6 +340,7 @@ fn wilson(share: f64, n: usize) -> (f64, f64) {
 /// The number of colours of classes; further classes are grey.
 const CLASS_COLOURS: usize = 6;
 
+/// The drawing of nodes, coloured by class; `None` if the graph has no edges.
 fn drawing(run: &RunReport, names: &[String], title: &str) -> Option<Figure> {
     let drawing = run.drawing.as_ref()?;
     let colour = |class: i64| usize::try_from(class).ok().filter(|class| *class < CLASS_COLOURS);

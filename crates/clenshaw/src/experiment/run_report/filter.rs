@@ -25,24 +25,30 @@ const MAX_EPOCHS: usize = 60;
 /// The energy of the features is estimated from this number of random combinations of them.
 const PROJECTIONS: usize = 16;
 
+/// What the page shows about the filter of a run.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FilterReport {
+    /// The frequencies at which responses are sampled.
     mu: Vec<f64>,
-    /// `None` for models without a filter.
+    /// The learned response; `None` for models without a filter.
     pub(super) response: Option<Vec<f64>>,
-    /// The response before training; in runs of versions before 0.2, after the first epoch.
+    /// The first recorded response: that before training or, in runs of early versions, after the first epoch.
     pub(super) initial: Option<Vec<f64>>,
+    /// `None` if the filter is not a single polynomial.
     pub(super) coefficients: Option<Vec<f64>>,
     pub(super) basis: Option<String>,
+    /// The number of channels if each has its own filter; 1 otherwise.
     channels: usize,
     history: Option<FilterHistory>,
-    /// `None` if it is not known.
+    /// The spectral density of the graph; `None` if it is not known.
     density: Option<Density>,
+    /// `None` if it is not computed, or a signal is constant.
     pub(super) energy: Option<BandEnergy>,
-    /// What the charts do not show.
+    /// What limits the meaning of the charts.
     note: Option<String>,
 }
 
+/// The filter after some of the epochs.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FilterHistory {
     epochs: Vec<usize>,
@@ -50,9 +56,12 @@ pub(super) struct FilterHistory {
     coefficients: Vec<Vec<f64>>,
 }
 
+/// The spectral density of an operator.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Density {
+    /// The share of eigenvalues in each of equally wide bins over [-1, 1].
     shares: Vec<f64>,
+    /// Whether all eigenvalues were computed; otherwise the shares are estimates.
     exact: bool,
 }
 
@@ -109,15 +118,17 @@ impl FilterReport {
         points.filter(|(mu, _)| (low..=high).contains(mu)).collect()
     }
 
-    /// Whether training has changed the filter. Recorded responses are rounded to four decimals.
+    /// Whether training has changed the filter by more than the rounding of recorded responses; `false` if the
+    /// initial filter is unknown.
     pub fn is_learned(&self) -> bool {
         let (Some(initial), Some(response)) = (&self.initial, &self.response) else { return false };
         initial.iter().zip(response).any(|(a, b)| (a - b).abs() >= 2e-4)
     }
 
-    /// The points of a response over the bins whose gain matters, and its largest gain there: bins with
-    /// eigenvalues, and with more than a trace of them or of the energy of labels or features, as in
-    /// `html/microscope.js`.
+    /// The points of a response between the lowest and the highest bin that counts as present in the graph, and
+    /// the largest absolute value there. A bin counts if it has a sufficient share of the eigenvalues or of the
+    /// energy of labels or features, as in `report/html/microscope.js`; if none does, all bins with eigenvalues
+    /// count.
     pub fn where_present(&self, response: &[f64]) -> (Vec<(f64, f64)>, f64) {
         let has_energy = |shares: &[f64], mu: f64| {
             let band = ((mu + 1.0) / 2.0 * BANDS as f64) as usize;
@@ -189,6 +200,7 @@ fn frequencies() -> Vec<f64> {
     (0..POINTS).map(|i| 2.0 * i as f64 / (POINTS - 1) as f64 - 1.0).collect()
 }
 
+/// The name of a basis, or its JSON text if it has parameters.
 fn basis_name(basis: &Basis) -> String {
     let name = serde_json::to_value(basis).unwrap_or_default();
     name.as_str().map_or_else(|| name.to_string(), str::to_owned)
@@ -205,7 +217,7 @@ impl Density {
 const RESIDUAL_FILTER: &str = "This is the filter of the residual connections; the weights and activations \
                                between the layers change the signal as well.";
 
-/// Says what limits the meaning of the charts; `None` if nothing does.
+/// One or two sentences on what limits the meaning of the charts; `None` if nothing does.
 fn note(model: &TrainedModel, dataset: &Dataset) -> Option<String> {
     let mut notes = vec![];
     if model.info().family == ModelFamily::Clenshaw {
@@ -291,7 +303,8 @@ fn centred(signals: &Mat<f64>, nodes: &[usize]) -> Mat<f64> {
     result
 }
 
-/// Random combinations of the scaled features, with the same energy at every frequency on average.
+/// Random combinations of the scaled features, whose energy at every frequency is on average proportional to that
+/// of the features.
 fn projected_features(model: &TrainedModel, dataset: &Dataset) -> Mat<f64> {
     let x = model.scaler().apply(&dataset.x).to_dense();
     let stream = Stream::new(0, "projection");

@@ -41,7 +41,8 @@ impl<'a> From<&'a TrainedRun> for FittedRun<'a> {
 }
 
 impl FittedRun<'_> {
-    /// The record that a run folder would contain.
+    /// The record of the run, without its Dirichlet energy and memory. Fails if the model, the data set and the split
+    /// do not match.
     pub(super) fn record(&self, threads: usize) -> Result<RunRecord> {
         let probabilities = self.model.predict(self.dataset, threads)?;
         let scores = test_scores(&probabilities, self.dataset, self.split)?;

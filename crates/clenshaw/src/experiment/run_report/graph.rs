@@ -3,6 +3,7 @@
 use crate::data::{Dataset, Description, Split};
 use serde::Serialize;
 
+/// What the page shows about a graph.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct GraphReport {
     pub(super) name: String,
@@ -20,6 +21,7 @@ pub(super) struct GraphReport {
     warnings: Vec<String>,
 }
 
+/// The name of a class and its number of nodes.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ClassSize {
     pub(super) name: String,
@@ -27,7 +29,7 @@ pub(super) struct ClassSize {
 }
 
 impl GraphReport {
-    /// Describes a graph; with a split, also what is wrong with it.
+    /// Describes a graph; with a split, the warnings include those about classes in the split.
     pub fn new(dataset: &Dataset, split: Option<&Split>) -> Self {
         let description = Description::of(dataset);
         let mut warnings = dataset.warnings.clone();

@@ -1,4 +1,4 @@
-//! The contents of a report page: everything about finished runs that the page shows, as plain data.
+//! The contents of a report page: everything that it shows about runs or a study, as plain data.
 //!
 //! `report::html_page` embeds this data, as JSON, into the page; `report/html/` has the scripts that
 //! display it.
@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 pub use study::ReportedStudy;
 use study::{StoredStudy, StudyGraph, StudyReport};
 
-/// Reports of one or several runs.
+/// The contents of a report page, about finished runs on one graph or about a study.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The version of this format.
@@ -42,7 +42,7 @@ pub struct Report {
     program: String,
     /// The heading of the page.
     title: String,
-    /// Whether the page is updated while runs are in progress.
+    /// Whether the page is updated while runs are in progress; `false` in reports.
     live: bool,
     /// `None` if it is the graph of a study and not available.
     graph: Option<GraphReport>,
@@ -55,10 +55,12 @@ pub struct Report {
     study_graph: StudyGraph,
 }
 
+/// What the page shows about a run.
 #[derive(Clone, Debug, Serialize)]
 struct RunReport {
-    /// The model, with the settings that tell it from other runs of the same model on the page.
+    /// The model, with the settings that distinguish it from other runs of the same model on the page.
     name: String,
+    /// The name and the seed.
     label: String,
     model: &'static str,
     title: &'static str,
@@ -69,13 +71,18 @@ struct RunReport {
     seed: u64,
     metric: Metric,
     state: &'static str,
+    /// `None` without test nodes.
     scores: Option<ScoreReport>,
+    /// The scores of all finished runs of the folder.
     all_seeds: Vec<SeedScore>,
+    /// The statistics of these scores.
     summary: ScoreSummary,
     seconds: f64,
     best_epoch: usize,
     epochs: EpochColumns,
+    /// See [`NodeList::confusion`]; `None` without test nodes.
     confusion: Option<Vec<Vec<usize>>>,
+    /// `None` without test nodes.
     per_class: Option<Vec<ClassScores>>,
     by_degree: Vec<GroupAccuracy>,
     by_homophily: Vec<GroupAccuracy>,
@@ -85,10 +92,12 @@ struct RunReport {
     drawing: Option<DrawingReport>,
     /// Contributions to the prediction of some nodes.
     explanations: Option<ExplanationReport>,
+    /// The command that trains all runs; `None` if they were not trained by the program.
     command: Option<String>,
     provenance: BTreeMap<&'static str, String>,
 }
 
+/// The scores of a run on the test nodes.
 #[derive(Clone, Debug, Serialize)]
 struct ScoreReport {
     accuracy: f64,
@@ -98,6 +107,7 @@ struct ScoreReport {
     majority_share: f64,
 }
 
+/// The score and the training time of one of the runs of a folder.
 #[derive(Clone, Debug, Serialize)]
 struct SeedScore {
     seed: u64,
@@ -117,6 +127,7 @@ struct ScoreSummary {
     majority_share: f64,
 }
 
+/// Losses and validation accuracies, with one entry per epoch in every list.
 #[derive(Clone, Debug, Serialize)]
 struct EpochColumns {
     train_loss: Vec<f64>,
@@ -137,8 +148,8 @@ impl Report {
     /// Collects the report of finished runs.
     ///
     /// # Errors
-    /// If there are no runs, a folder has no finished run, a graph cannot be loaded, the graph or the split
-    /// has changed since training, or the runs are on different graphs.
+    /// If there are no runs, a folder does not have the chosen run, a file of a run or a graph cannot be read, the
+    /// graph or the split has changed since training, or the runs are on different graphs.
     pub fn new(runs: &[ReportedRun], store: &Store, threads: usize) -> Result<Self> {
         let mut parts = runs.iter().map(|run| LoadedRun::read(run, store));
         let first = parts.next().ok_or_else(|| Error::Data {
@@ -174,7 +185,7 @@ impl Report {
     /// Collects the report of a model that was trained in this process, without a run folder.
     ///
     /// # Errors
-    /// If the model, the data set and the split do not fit together.
+    /// If the model, the data set and the split do not match.
     ///
     /// ```
     /// use clenshaw::data;
@@ -237,7 +248,7 @@ impl Report {
         Ok(report)
     }
 
-    /// Replaces the study by its current state, without loading the graph again.
+    /// Replaces the study with its current state, without loading the graph again.
     ///
     /// # Errors
     /// As [`from_study`](Self::from_study).
@@ -251,6 +262,7 @@ impl Report {
         self.study.as_ref().map(StudyReport::name)
     }
 
+    /// A report without runs or trials.
     fn empty(title: String, graph: Option<GraphReport>) -> Self {
         Self {
             format: 1,
@@ -266,7 +278,7 @@ impl Report {
     }
 }
 
-/// A run and its graph.
+/// The run to report, its graph and the records of its folder.
 struct LoadedRun {
     place: String,
     files: RunFolder,
@@ -280,6 +292,7 @@ struct LoadedRun {
 }
 
 impl LoadedRun {
+    /// Reads a run and loads its graph; fails if the graph or the split has changed since training.
     fn read(run: &ReportedRun, store: &Store) -> Result<Self> {
         let place = run.folder.display().to_string();
         let (files, request) = RunFolder::open_existing(&run.folder)?;
@@ -301,13 +314,14 @@ impl LoadedRun {
         Ok(Self { place, files, request, records, record, dataset, split })
     }
 
+    /// Reads the other files of the run and collects its report.
     fn report(&self, name: String, threads: usize) -> Result<RunReport> {
         let seed = self.record.seed;
         let file = Path::new(&self.place).join(format!("runs/{seed}/model.safetensors"));
         let bytes = self.files.read(seed, "model.safetensors")?;
         let model = TrainedModel::from_bytes(&file.display().to_string(), &bytes)?;
         let epochs: Vec<Epoch> = self.lines("epochs.jsonl")?;
-        // Runs of earlier versions have no such file.
+        // A file that is missing, as in runs of earlier versions, or damaged counts as empty.
         let filters: Vec<EpochFilter> = self.lines("filters.jsonl").unwrap_or_default();
         let parts = RunParts {
             record: &self.record,
@@ -329,6 +343,7 @@ impl LoadedRun {
         folder::json_lines(&format!("{}/runs/{}/{file}", self.place, self.record.seed), &bytes)
     }
 
+    /// The version, the digests and, if there is a receipt, the machine and the day.
     fn provenance(&self, model: &TrainedModel) -> Result<BTreeMap<&'static str, String>> {
         let stored = model.provenance();
         let mut provenance = BTreeMap::from([
@@ -363,6 +378,7 @@ struct RunParts<'a> {
 }
 
 impl RunParts<'_> {
+    /// Predicts all nodes and collects the report of the run.
     fn report(self, name: String, threads: usize) -> Result<RunReport> {
         let Self { record, records, model, dataset, split, epochs, filters, .. } = self;
         let probabilities = model.predict(dataset, threads)?;

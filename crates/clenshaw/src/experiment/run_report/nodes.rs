@@ -17,22 +17,26 @@ const CONFIDENCE_BINS: usize = 10;
 /// The number of intervals of local homophily.
 const HOMOPHILY_BINS: usize = 5;
 
-/// One entry per node in every list.
+/// Facts about every node; every list has one entry per node.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct NodeList {
+    /// `None` if the nodes have no names.
     name: Option<Vec<String>>,
     /// The class, or -1 if it is unknown.
     label: Vec<i64>,
     predicted: Vec<u32>,
     /// The probability of the predicted class.
     confidence: Vec<f32>,
+    /// The part of the split that contains the node, or empty.
     part: Vec<&'static str>,
     degree: Vec<usize>,
     /// The share of labelled neighbours that have the node's class; `None` if the node or all of its
     /// neighbours are unlabelled.
     homophily: Vec<Option<f64>>,
-    /// The probability of every class, in thousandths; `None` if there are too many.
+    /// The probability of every class, rounded to three decimals; `None` if there are more than
+    /// [`MAX_PROBABILITIES`].
     probabilities: Option<Vec<Vec<f32>>>,
+    /// Whether the page lists only some of the nodes.
     truncated: bool,
 }
 
@@ -43,6 +47,7 @@ pub(super) struct ClassScores {
     precision: Option<f64>,
     recall: Option<f64>,
     f1: Option<f64>,
+    /// The number of nodes of the class.
     support: usize,
 }
 
@@ -58,10 +63,12 @@ pub(super) struct GroupAccuracy {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Calibration {
     pub(super) bins: Vec<ConfidenceBin>,
-    /// The expected calibration error: the mean distance between confidence and accuracy, over nodes.
+    /// The expected calibration error: the distance between the mean confidence and the accuracy of a bin,
+    /// averaged over nodes.
     pub(super) ece: f64,
 }
 
+/// The test nodes whose confidence is in one interval: their number, mean confidence and accuracy.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ConfidenceBin {
     low: f64,
@@ -71,13 +78,14 @@ pub(super) struct ConfidenceBin {
     pub(super) accuracy: f64,
 }
 
-/// Positions of some nodes.
+/// A drawing of some nodes: their numbers and positions, and the edges between them as indices of `nodes`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct DrawingReport {
     pub(super) nodes: Vec<u32>,
     pub(super) x: Vec<f64>,
     pub(super) y: Vec<f64>,
     pub(super) edges: Vec<(usize, usize)>,
+    /// Whether only some of the nodes are drawn.
     sampled: bool,
 }
 
@@ -105,7 +113,7 @@ impl NodeList {
         }
     }
 
-    /// The first nodes only, if there are many.
+    /// Keeps only the first [`MAX_LISTED`] nodes.
     pub fn truncated(mut self) -> Self {
         self.truncated = self.label.len() > MAX_LISTED;
         if let Some(names) = &mut self.name {
@@ -154,11 +162,12 @@ impl NodeList {
         std::iter::once(centre).chain(mistakes).take(n).collect()
     }
 
+    /// Whether the prediction is the class of the node; `false` if the class is unknown.
     fn is_correct(&self, node: usize) -> bool {
         self.label[node] == i64::from(self.predicted[node])
     }
 
-    /// Entry `[t][p]` counts the nodes of class `t` that are predicted as class `p`.
+    /// Entry `[t][p]` counts the nodes of class `t` that are predicted as class `p`; all nodes must have labels.
     pub fn confusion(&self, nodes: &[usize], n_classes: usize) -> Vec<Vec<usize>> {
         let truth: Vec<u32> = nodes.iter().map(|&node| self.label[node] as u32).collect();
         let predicted: Vec<u32> = nodes.iter().map(|&node| self.predicted[node]).collect();
@@ -184,7 +193,7 @@ impl NodeList {
         class_names.iter().enumerate().map(scores).collect()
     }
 
-    /// The accuracy for degree 0, 1, 2-3, 4-7, ...
+    /// The accuracy for degree 0, 1, 2-3, 4-7, ..., without empty groups.
     pub fn accuracy_by_degree(&self, nodes: &[usize]) -> Vec<GroupAccuracy> {
         let bin = |node: usize| Some((usize::BITS - self.degree[node].leading_zeros()) as usize);
         self.accuracy_by(nodes, bin, |bin| match bin {
@@ -193,7 +202,7 @@ impl NodeList {
         })
     }
 
-    /// The accuracy by the share of neighbours of the node's own class.
+    /// The accuracy by the share of labelled neighbours that have the node's own class, without empty groups.
     pub fn accuracy_by_homophily(&self, nodes: &[usize]) -> Vec<GroupAccuracy> {
         let last = HOMOPHILY_BINS - 1;
         let bin = |node: usize| {
@@ -205,6 +214,7 @@ impl NodeList {
         })
     }
 
+    /// The accuracy per bin, without empty bins; nodes without a bin are ignored.
     fn accuracy_by(
         &self,
         nodes: &[usize],
@@ -259,7 +269,8 @@ impl NodeList {
 }
 
 impl DrawingReport {
-    /// Draws the graph, or the surroundings of the most confident mistake; `None` without edges.
+    /// Draws the graph or, if it is large, the surroundings of its [centre](NodeList::centre); `None` if the graph
+    /// has no edges.
     pub fn new(graph: &Graph, nodes: &NodeList, test: &[usize]) -> Option<Self> {
         if graph.n_edges() == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! What `clenshaw watch` shows about a run, training or finished: first a full [`ProgressReport`], then a
+//! What `clenshaw watch` shows about a run in any state: first a full [`ProgressReport`], then a
 //! [`ProgressUpdate`] whenever epochs or filters have been added to its progress file.
 
 use super::filter::{Density, FilterHistory, FilterReport};
@@ -11,10 +11,10 @@ use crate::graph::{Normalisation, operator};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The spectral density of graphs with more edges than this is not estimated while a run trains.
+/// The spectral density of graphs with more edges than this is not computed for `clenshaw watch`.
 const MAX_DENSITY_EDGES: usize = 1_000_000;
 
-/// A run that is training or has finished: its settings and progress and, once it has finished, its scores.
+/// A run of a followed folder: its settings and progress and, once it has finished, its scores.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProgressReport {
     model: &'static str,
@@ -49,7 +49,7 @@ pub struct ProgressUpdate {
     filters: Option<FilterHistory>,
 }
 
-/// The graph of a run in progress.
+/// A description of the graph of a followed folder.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub struct FollowedGraph {

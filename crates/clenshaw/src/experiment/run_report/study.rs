@@ -28,6 +28,7 @@ pub struct ReportedStudy<'a> {
     pub name: Option<&'a str>,
 }
 
+/// What the page shows about a study.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct StudyReport {
     name: String,
@@ -39,21 +40,27 @@ pub(super) struct StudyReport {
     is_share: bool,
     /// Graph, model and split; empty if the study does not record them.
     facts: Vec<(&'static str, String)>,
+    /// The hyper-parameters that are not tuned, and their values.
     fixed: BTreeMap<String, String>,
     parameters: Vec<ParameterReport>,
     trials: Vec<TrialReport>,
+    /// Empty if there are too few complete trials.
     importances: Vec<Importance>,
     best: Option<BestTrial>,
     notes: Vec<String>,
 }
 
+/// A tuned hyper-parameter.
 #[derive(Clone, Debug, Serialize)]
 struct ParameterReport {
     name: String,
+    /// `float`, `int` or `categorical`.
     kind: &'static str,
+    /// Whether the scale is logarithmic.
     log: bool,
 }
 
+/// A trial, as the page shows it.
 #[derive(Clone, Debug, Serialize)]
 struct TrialReport {
     number: u64,
@@ -66,12 +73,14 @@ struct TrialReport {
     reason: Option<String>,
 }
 
+/// The importance of a hyper-parameter.
 #[derive(Clone, Debug, Serialize)]
 struct Importance {
     name: String,
     importance: f64,
 }
 
+/// The best trial of the study.
 #[derive(Clone, Debug, Serialize)]
 struct BestTrial {
     number: u64,
@@ -151,6 +160,7 @@ impl StoredStudy {
         format!("Study {}", self.summary.name)
     }
 
+    /// What the page shows about the study.
     pub fn report(&self, graph: &StudyGraph) -> StudyReport {
         let trials = &self.trials;
         let request = self.request();
@@ -183,6 +193,8 @@ impl StoredStudy {
         }
     }
 
+    /// Notes about unusable settings, a graph that is not available, and the complete trials that are not
+    /// drawn; `n_finite` is the number of complete trials with a finite value.
     fn notes(&self, graph: &StudyGraph, n_finite: usize) -> Vec<String> {
         let mut notes = vec![];
         match (&self.request, graph) {
@@ -207,6 +219,7 @@ impl StoredStudy {
 }
 
 impl ReportedStudy<'_> {
+    /// The chosen study; fails if it does not exist, or if there are several and none is chosen.
     fn find(&self) -> Result<StudySummary> {
         let mut studies = self.storage.studies()?;
         let place = self.location.to_string();
@@ -258,7 +271,7 @@ fn is_complete(trial: &Trial) -> bool {
     trial.state == TrialState::Complete && trial.value.is_some_and(f64::is_finite)
 }
 
-/// The first of the best trials; `None` if there are no trials.
+/// The best of the complete trials, the first one in a tie; `None` if there are none.
 fn best<'a>(complete: &[&'a Trial], direction: Direction) -> Option<&'a Trial> {
     let loss = |trial: &Trial| match direction {
         Direction::Minimize => trial.value.unwrap_or(f64::INFINITY),
@@ -267,6 +280,7 @@ fn best<'a>(complete: &[&'a Trial], direction: Direction) -> Option<&'a Trial> {
     complete.iter().copied().min_by(|a, b| loss(a).total_cmp(&loss(b)))
 }
 
+/// The labels and values in the head of the page.
 fn facts(request: &Request) -> Vec<(&'static str, String)> {
     vec![
         ("model", request.model.title.to_owned()),
@@ -277,7 +291,7 @@ fn facts(request: &Request) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The settings that the trials share.
+/// The hyper-parameters that no trial tunes.
 fn fixed(request: &Request, trials: &[Trial]) -> BTreeMap<String, String> {
     let is_tuned = |name: &str| trials.iter().any(|trial| trial.params.contains_key(name));
     let fixed = request.hyper.recorded().filter(|(hyper, _)| !is_tuned(hyper.name));
@@ -317,7 +331,8 @@ fn command(request: &Request, trial: &Trial, graph: &StudyGraph) -> Option<Strin
 }
 
 impl StudyReport {
-    /// The figures of the page: history, importance and parallel coordinates.
+    /// The figures of the page: history, importance if it is computed, and parallel coordinates. Empty without
+    /// complete trials.
     pub fn figures(&self) -> Vec<Figure> {
         let complete: Vec<&TrialReport> = self
             .trials
@@ -339,10 +354,12 @@ impl StudyReport {
         if self.is_share { axis.in_percent() } else { axis }
     }
 
+    /// Formats a value of the objective.
     fn format_value(&self, value: f64) -> String {
         if self.is_share { format!("{:.2}%", 100.0 * value) } else { rounded(value) }
     }
 
+    /// The values of the trials by number, and the best value so far.
     fn history(&self, complete: &[&TrialReport]) -> Figure {
         let values =
             || complete.iter().filter_map(|trial| Some((trial.number as f64, trial.value?)));
@@ -383,6 +400,7 @@ impl StudyReport {
         figure("history", &plot)
     }
 
+    /// A bar chart of the importances; `None` if they were not computed.
     fn importance_figure(&self) -> Option<Figure> {
         let bar = |(i, entry): (usize, &Importance)| PlotBar {
             from: i as f64 - 0.4,
@@ -402,6 +420,7 @@ impl StudyReport {
         Some(figure("importance", &plot))
     }
 
+    /// The complete trials in parallel coordinates: one axis per hyper-parameter, and one for the objective.
     fn parallel(&self, complete: &[&TrialReport]) -> Figure {
         let mut axes = vec![];
         let mut columns: Vec<Vec<Option<f64>>> = vec![];
@@ -467,7 +486,7 @@ fn positions(
     (ticks, numbers.into_iter().map(|value| value.map(place)).collect())
 }
 
-/// The relative position of a value, or the middle of an empty range.
+/// The relative position of a value between `low` and `high`; 0.5 if these are equal.
 fn fraction(value: f64, low: f64, high: f64) -> f64 {
     if high > low { (value - low) / (high - low) } else { 0.5 }
 }

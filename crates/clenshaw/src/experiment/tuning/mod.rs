@@ -81,9 +81,9 @@ pub struct TuneRequest {
 
 /// How a study is executed.
 pub struct TuneOptions<'a> {
-    /// Maximum number of threads; it does not change results.
+    /// Maximum number of threads; it does not change the value of a configuration.
     pub threads: usize,
-    /// Number of trials run in parallel.
+    /// Maximum number of trials that run in parallel.
     pub jobs: usize,
     /// Time limit, after which the running trials are interrupted; `None` for no limit.
     pub timeout: Option<Duration>,
@@ -173,7 +173,8 @@ impl TuneRequest {
     }
 
     /// Overrides entries of the search space with those of a file; hyper-parameters that the file does not
-    /// list are unchanged. `text` is the contents of the file, and `place` names it in errors.
+    /// list are unchanged. `text` is the contents of the file, and `place` names it in errors. Fails if the file is
+    /// invalid or contains an unknown hyper-parameter.
     pub fn apply_space(&mut self, place: &str, text: &str) -> Result<()> {
         let hypers: Vec<_> = self.training.model.hyper_params().collect();
         for (key, entry) in space::parse(place, text, &hypers)? {
@@ -266,7 +267,7 @@ pub fn tune(
     }
     let study_id = study::open(request, storage)?;
     (options.on_event)(TuneEvent::Loaded { dataset: &dataset, trials: &storage.trials(study_id)? });
-    // Not retried, so that a thread that waits for a request can always end.
+    // Reads the storage without retries, so that the thread that checks for requests can always end.
     let stop = stop::StopListener::new(storage, study_id)?;
     let storage = &retrying_storage::RetryingStorage { storage, options };
     let (pruner, dataset, splits) = (request.build_pruner(), &dataset, &splits);

@@ -33,7 +33,7 @@ pub enum PrunerKind {
     SuccessiveHalving,
     /// `hyperband`.
     Hyperband,
-    /// `none`: every trial is completed.
+    /// `none`: no trial is ended early.
     Never,
 }
 

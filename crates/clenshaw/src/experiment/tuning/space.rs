@@ -76,6 +76,7 @@ pub(in crate::experiment) fn parse(
     entries.collect::<Result<_>>().map_err(|error: Error| error.with_place(place))
 }
 
+/// Parses an entry of the table `[space]`: a range, a list of choices or a fixed value.
 fn parse_entry(hyper: &HyperParam, value: &toml::Value) -> Result<SpaceEntry> {
     match value {
         toml::Value::Table(table) => parse_range(hyper, table).map(SpaceEntry::Tuned),
@@ -99,6 +100,7 @@ fn parse_choices(hyper: &HyperParam, list: &[toml::Value]) -> Result<Distributio
     Ok(Distribution::Categorical { choices })
 }
 
+/// Converts the value of a hyper-parameter to a choice of a distribution.
 fn param_value(value: Value) -> ParamValue {
     match value {
         Value::Int(v) => ParamValue::Int(v),

@@ -29,7 +29,7 @@ pub fn request_study_stop(storage: &dyn Storage, study: &str) -> Result<()> {
     Ok(storage.set_study_attrs(found.id, AttrKind::User, &attrs)?)
 }
 
-/// Notices requests made since it was created.
+/// Detects requests made after it was created.
 pub(super) struct StopListener<'a> {
     storage: &'a dyn Storage,
     study: u64,
@@ -42,7 +42,7 @@ impl<'a> StopListener<'a> {
         Ok(Self { storage, study, initial })
     }
 
-    /// Whether there is a new request; `false` if the storage is unavailable.
+    /// Whether there is a new request; `false` if the storage cannot be read.
     pub fn is_requested(&self) -> bool {
         let attrs = self.storage.study_attrs(self.study, AttrKind::User);
         attrs.is_ok_and(|mut attrs| attrs.remove(STOP) != self.initial)

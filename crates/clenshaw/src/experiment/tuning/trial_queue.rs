@@ -99,7 +99,7 @@ impl TrialQueue<'_> {
     /// Runs trials, each with this number of threads, until the study has ended.
     fn work(&self, threads: usize) {
         while let Some(trial) = self.start_next_trial() {
-            let guard = PanicGuard { queue: self, trial: trial.id };
+            let guard = TrialGuard { queue: self, trial: trial.id };
             let result = self.run_trial(&trial, threads);
             drop(guard);
             let mut status = self.lock_status();
@@ -183,7 +183,7 @@ impl TrialQueue<'_> {
         })
     }
 
-    /// Sets the flag that stops the workers if another process has requested to stop.
+    /// If another process has requested to stop, sets the flag that stops the workers.
     fn check_stop_request(&self) {
         let StudyContext { ref stop, options, .. } = *self.context;
         if !options.cancel.load(Ordering::Relaxed)
@@ -207,13 +207,13 @@ impl TrialQueue<'_> {
 
 /// Ends the study if the worker that runs this trial panics; the other workers would wait for the trial
 /// forever otherwise.
-struct PanicGuard<'q, 'a> {
+struct TrialGuard<'q, 'a> {
     queue: &'q TrialQueue<'a>,
     /// The id of the trial.
     trial: u64,
 }
 
-impl Drop for PanicGuard<'_, '_> {
+impl Drop for TrialGuard<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.queue.failed.store(true, Ordering::Relaxed);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// The matrices and operators of a tape.
 pub(super) struct Constants<T> {
-    /// The order of the nodes in the rows of all node matrices; `None` for the order of their numbers.
+    /// The order in which all node matrices store the rows of nodes; `None` for the order of their numbers.
     pub order: Option<Arc<NodeOrder>>,
     pub dense: Vec<Mat<T>>,
     pub sparse: Vec<SparseMatrix<T>>,
@@ -19,12 +19,13 @@ pub(super) struct Constants<T> {
 
 /// A sparse matrix with its transpose.
 pub(super) struct SparseMatrix<T> {
-    /// The rows by node number.
+    /// The positions of the entries; row `i` is that of node `i`, regardless of the order in memory.
     pub pattern: Pattern,
     /// The values of the entries of `pattern`.
     pub values: Vec<T>,
-    /// The rows in memory that have an entry in each column, in the order of their node numbers.
+    /// The start of each column in `transposed_rows`, and the end of the last one.
     pub transposed_offsets: Vec<usize>,
+    /// The rows in memory of the entries of each column, by ascending node number.
     pub transposed_rows: Vec<u32>,
     /// For each transposed entry, the index of its value.
     pub value_index: Vec<u32>,
@@ -46,9 +47,9 @@ impl<T: Real> SparseMatrix<T> {
 
 /// An operator `diag(scale) A diag(scale)` in the precision of the plan.
 pub(super) struct ScaledPattern<T> {
-    /// Its entries.
+    /// The operator in f64, with the positions of its entries.
     pub layout: Arc<OperatorLayout>,
-    /// The value of each entry; `None` means that all of them are 1.
+    /// The entries of A; `None` means that all of them are 1.
     pub values: Option<Vec<T>>,
     /// The scale factor of each row.
     pub scale: Vec<T>,
@@ -60,7 +61,7 @@ impl<T: Real> ScaledPattern<T> {
         Self { values, scale: cast(&layout.scale), layout }
     }
 
-    /// The number of rows that a product reads.
+    /// The number of rows and slots of shared sums that a product reads.
     pub fn n_reads(&self) -> usize {
         let shared = self.layout.shared.as_ref();
         shared.map_or(self.layout.pattern.n_entries(), |shared| shared.n_reads())

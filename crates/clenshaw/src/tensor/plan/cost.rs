@@ -98,7 +98,7 @@ impl<T: Real> Plan<T> {
             for step in &stage.steps {
                 let cost = &mut total[step.info.phase as usize].1;
                 self.add_work(stage, step.info.work, cost);
-                cost.streamed += streamed::<T>(&self.train, stage, &step.info, &mut seen);
+                cost.streamed += streamed_bytes::<T>(&self.train, stage, &step.info, &mut seen);
             }
         }
         total
@@ -131,7 +131,7 @@ impl<T: Real> Plan<T> {
         }
     }
 
-    /// The expected number of entries of a sparse matrix that dropout keeps; all without dropout.
+    /// The expected number of entries of a sparse matrix that dropout keeps; all of them without dropout.
     fn kept_entries(&self, matrix: usize, values: usize) -> f64 {
         let steps = self.train.stages.iter().flat_map(|stage| &stage.steps);
         let mut keep = steps.filter_map(|step| match &step.instr {
@@ -145,8 +145,9 @@ impl<T: Real> Plan<T> {
 }
 
 /// The bytes that an instruction reads and writes sequentially in memory. Each buffer counts at most once per
-/// stage for reading and once for writing, as recorded in `seen`; buffers in scratch memory do not count.
-fn streamed<T>(
+/// stage for reading and once for writing, as recorded in `seen`; parameters, gradients and buffers in scratch
+/// memory do not count.
+fn streamed_bytes<T>(
     program: &Program,
     stage: &Stage,
     info: &Info,

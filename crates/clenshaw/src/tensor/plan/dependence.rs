@@ -40,7 +40,7 @@ impl Tape {
         self.nodes.iter().map(|node| &node.op).enumerate().filter_map(product).collect()
     }
 
-    /// The value to which dropout was applied, or the value itself.
+    /// The value to which dropout was applied; the value itself if it is not the result of dropout.
     fn without_dropout(&self, v: NodeId) -> NodeId {
         match self.nodes[v].op {
             Op::Gate { x, act: Act::Identity, .. } | Op::SparseDropout { x, .. } => {
@@ -50,11 +50,14 @@ impl Tape {
         }
     }
 
-    /// The largest number of products with operators and attentions between an input and `v` in an evaluation; `None` if
-    /// a sum over all rows affects `v`.
+    /// The largest number of products with operators and attentions on a path from an input to `v` in an
+    /// evaluation; `None` if `v` depends on a sum over all rows.
     ///
-    /// With operators that connect only neighbours, a row of `v` depends on nodes at most this number
-    /// of edges away.
+    /// If operators connect only neighbours, a row of `v` depends only on nodes at most this number of edges
+    /// away.
+    ///
+    /// # Panics
+    /// If the value belongs to another tape.
     pub fn reach(&self, v: Var) -> Option<usize> {
         let v = self.node("reach", v);
         let (nodes, needed) = fuse(&self.nodes, &[v], PassMode::Evaluation);
@@ -76,7 +79,7 @@ impl Tape {
         Some(reach[v])
     }
 
-    /// Replaces a value with zeros of its shape.
+    /// Replaces a value with zeros of its shape; panics if the value belongs to another tape.
     pub fn set_zero(&mut self, v: Var) {
         let v = self.node("set_zero", v);
         self.nodes[v].op = Op::Zero;

@@ -88,8 +88,8 @@ pub(super) enum Instr {
     /// `dst_i = sum_j a_ij values_j` over the neighbours j of i, with the weights a of an edge softmax;
     /// `log_sums` receives the logarithm of the sum of the exponentials.
     Attention { softmax: EdgeSoftmax, drop: Option<Dropout>, dst: Buf, log_sums: Buf },
-    /// The gradients of `Attention`, given that of its result `g` and the products of its result with `g`
-    /// per head.
+    /// The gradients of `Attention`, from the gradient `g` of its result and the inner products `dots` of its
+    /// result with `g`, per head.
     AttentionGrad {
         softmax: EdgeSoftmax,
         drop: Option<Dropout>,
@@ -110,7 +110,7 @@ pub(super) enum Instr {
     GateGrad { src: Buf, mask: Mask, scale: f64, dst: Buf },
     /// The values of a sparse matrix after dropout.
     SparseDropout { values: Buf, drop: Dropout, dst: Buf },
-    /// `dst (+)= sum_i g[i, ..]`.
+    /// `dst (+)= sum_i g[i, ..]`, a row.
     ColumnSums { g: Buf, dst: Buf, add: bool },
     /// `dst[row, c] (+)= sum_i a[i, c] b[i, c]`.
     ColumnDots { a: Buf, b: Buf, dst: Buf, row: usize, add: bool },
@@ -159,7 +159,7 @@ pub(super) enum Instr {
 pub(super) enum Access {
     /// Reads the rows it works on.
     ReadRows,
-    /// Reads any row.
+    /// May read any row.
     ReadAll,
     /// Writes the rows it works on.
     WriteRows,
@@ -247,15 +247,18 @@ impl Info {
         Self { reduction, ..Self::new(iterated, phase).access(Access::Reduce, dst) }
     }
 
+    /// Adds accesses of this kind to buffers.
     fn access(mut self, access: Access, bufs: impl IntoIterator<Item = Buf>) -> Self {
         self.accesses.extend(bufs.into_iter().map(|buf| (buf, access)));
         self
     }
 
+    /// Sets the mask.
     fn mask(self, mask: Option<Mask>) -> Self {
         Self { mask, ..self }
     }
 
+    /// Sets the work.
     fn work(self, work: Work) -> Self {
         Self { work, ..self }
     }
@@ -372,7 +375,7 @@ impl Instr {
     }
 }
 
-/// The kind of numbers in a buffer.
+/// What the numbers in a buffer are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BufKind {
     /// Computed during the step.

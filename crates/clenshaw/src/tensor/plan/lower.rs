@@ -1,4 +1,4 @@
-//! Third pass: translates operations to the instructions of the forward pass.
+//! Third pass: translates operations into the instructions of the forward pass.
 
 use super::fuse::{PassMode, fuse};
 use super::instr::{Buf, BufKind, Dropout, EdgeSoftmax, Factor, Instr, Listing, Mask, Spmm};
@@ -174,9 +174,9 @@ impl ForwardPass {
         dst
     }
 
-    /// A computed buffer with the value `v`, its rows in the order of the node numbers. Emits a copy if `v`
-    /// is a constant or a parameter, or if its rows are nodes in another order; `n_ordered` is the number of
-    /// nodes if the plan reorders them.
+    /// A computed buffer with the value `v`, whose rows are in the order of the node numbers. Emits a copy if
+    /// `v` is a constant or a parameter, or if its rows are nodes in a different order; `n_ordered` is the number
+    /// of nodes if the plan reorders them.
     pub fn output_buf(&mut self, v: NodeId, n_ordered: Option<usize>) -> Buf {
         let src = self.buf(v);
         if self.nodes[v].per_node && n_ordered == Some(self.nodes[v].rows) {

@@ -102,7 +102,7 @@ impl Default for Tape {
 
 /// Inputs and names.
 impl Tape {
-    /// An empty recording.
+    /// An empty tape.
     pub fn new() -> Self {
         Self::default()
     }
@@ -132,7 +132,7 @@ impl Tape {
         self.dense("features", x, true)
     }
 
-    /// A fixed matrix without a row per node.
+    /// A fixed matrix whose rows do not belong to nodes.
     pub fn constant(&mut self, x: Mat<f64>) -> Var {
         self.dense("constant", x, false)
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 ///
 /// It is immutable and may be shared by many runs, each with its own [`Workspace`].
 pub struct Plan<T> {
-    /// Identifies the workspaces of this plan; those of other plans may have other sizes.
+    /// Identifies the workspaces of this plan; those of other plans may be too small.
     pub(super) identity: Arc<()>,
     pub(super) params: Vec<Param>,
     pub(super) train: Program,
@@ -82,7 +82,7 @@ impl<T: Real> Plan<T> {
         param_ranges(&self.params)
     }
 
-    /// Number of nodes and of classes.
+    /// The shape of the scores: the number of nodes and of classes.
     pub fn shape(&self) -> (usize, usize) {
         self.shape
     }
@@ -95,7 +95,7 @@ impl<T: Real> Plan<T> {
     /// The parameter vector with the given numbers for each parameter, row by row.
     ///
     /// # Panics
-    /// If the number of values differs from the size of the parameter.
+    /// If the number of values for a parameter differs from its size.
     pub fn param_vector(&self, mut numbers: impl FnMut(&Param) -> Vec<f64>) -> AlignedVec<T> {
         let mut all = self.zeros();
         for (param, range) in self.params.iter().zip(self.ranges()) {
@@ -108,7 +108,7 @@ impl<T: Real> Plan<T> {
         all
     }
 
-    /// The initial parameters; random ones are drawn from a stream derived from `weights` and their name.
+    /// The initial parameters; random ones are drawn from a stream derived from `weights` and the parameter's name.
     pub fn initial_params(&self, weights: &Stream) -> AlignedVec<T> {
         self.param_vector(|param| {
             let n = param.rows * param.cols;

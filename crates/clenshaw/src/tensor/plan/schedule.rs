@@ -2,17 +2,19 @@
 //!
 //! Instructions that read only the same rows of each other's results form a stage. A stage runs all of its
 //! instructions on one block of 64 rows before the next block, so that the results of one instruction are
-//! in cache for the next. A buffer that is used within a single stage is one block tall.
+//! in cache for the next. A computed buffer that only one stage uses, block by block, is one block tall.
 //!
-//! Threads share the rows of a stage in chunks of whole blocks. There are two kinds of chunks:
+//! Threads share the rows of a stage in chunks of whole blocks. There are three kinds of chunks:
 //!
-//! - A stage that sums over rows has *reduction chunks*: equal numbers of rows, at most 32 chunks up to
-//!   half a million rows. The sums of the chunks are added in order, so the boundaries affect the last
+//! - A stage with a product in which rows share sums has the chunks of these sums, which depend on the graph
+//!   alone.
+//! - Otherwise, a stage that sums over rows has *reduction chunks*: equal numbers of rows, at most 32 chunks up
+//!   to half a million rows. The sums of the chunks are added in order, so the boundaries affect the last
 //!   bits of the result. They depend on the number of rows alone.
 //! - All other stages have *balanced chunks*: about equal work, counted in rows and in entries of
 //!   sparse matrices. The boundaries do not affect the results.
 //!
-//! A product with an operator whose entries are distributed unevenly over the reduction chunks does not
+//! A product with a large operator whose entries are distributed unevenly over the reduction chunks does not
 //! share a stage with a sum over rows.
 
 use super::instr::{Access, Buf, BufKind, BufSpec, Info, Instr, Listing, ReduceInto, Work};
@@ -116,9 +118,9 @@ pub(super) struct Program {
     /// The offset of each mask, in words of 64 bits.
     pub mask_offsets: Vec<usize>,
     pub arena_len: usize,
-    /// Per thread.
+    /// The length of each thread's scratch memory.
     pub scratch_len: usize,
-    /// In words of 64 bits.
+    /// The length of all masks, in words of 64 bits.
     pub mask_len: usize,
     pub partial_len: usize,
 }
@@ -204,7 +206,7 @@ fn must_complete_first(before: Access, after: Access) -> bool {
     }
 }
 
-/// The chunks in which rows of the stage share sums, if they do.
+/// The chunks in which rows share sums in a product of the stage; `None` if they share none.
 fn shared_chunks<'a>(
     stage: &Stage,
     sparse_rows: &impl Fn(&Work) -> Option<SparseRows<'a>>,

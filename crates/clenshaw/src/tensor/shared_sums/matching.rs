@@ -1,20 +1,20 @@
 //! Finds sums that rows of a chunk share.
 //!
-//! In every round, rows and sums are sorted by two hashes that are equal with a probability that grows with
-//! the number of common entries; the common entries of neighbours in this order become a new sum, which takes
-//! part in the next round.
+//! In every round, rows and sums are sorted by two hashes; those of two lists are equal with a probability that
+//! grows with the share of common entries. The common entries of lists close to each other in this order become
+//! a new sum, which can itself be shortened in later rounds.
 
 use crate::tensor::sparse::Pattern;
 use std::ops::Range;
 
 /// The smallest number of common entries that become a new sum.
 const MIN_COMMON: usize = 4;
-/// Rounds end when one saves less than this share of the entries.
+/// The search ends after a round that saves less than this share of the entries.
 const MIN_SAVING: f64 = 0.0025;
 /// The largest number of rounds.
 const MAX_ROUNDS: u64 = 64;
-/// The number of following neighbours in the sorted order that a row is compared with.
-const NEIGHBOURS: usize = 2;
+/// The number of lists with which each list is compared: those directly after it in the sorted order.
+const N_COMPARED: usize = 2;
 
 /// The rows of a chunk as sums of columns and shared sums.
 ///
@@ -47,7 +47,7 @@ impl<'a> Entries<'a> {
 }
 
 impl ChunkSums {
-    /// Shares sums among these rows of a pattern.
+    /// Finds shared sums of these rows of a pattern; none if their numbers would not fit into `u32`.
     pub fn new(pattern: &Pattern, rows: Range<usize>) -> Self {
         let n_columns = pattern.n_cols() as u32;
         let lists: Vec<Vec<u32>> = rows.map(|row| pattern.row(row).to_vec()).collect();
@@ -80,13 +80,13 @@ impl ChunkSums {
         Entries { list: &self.lists[number], n_columns: self.n_columns }
     }
 
-    /// The reads of all rows and used sums, and the number of these sums.
+    /// The number of reads of all rows and used sums, plus the number of these sums.
     pub fn work(&self) -> usize {
         let reads: usize = self.lists.iter().map(Vec::len).sum();
         reads + self.lists[self.n_rows..].iter().filter(|list| !list.is_empty()).count()
     }
 
-    /// One round; returns the number of entries saved.
+    /// Runs one round; returns the number of entries saved.
     fn share(&mut self, round: u64) -> usize {
         let mut candidates = self.candidates(round);
         candidates.sort_unstable_by_key(|&(common, a, b)| (std::cmp::Reverse(common), a, b));
@@ -101,7 +101,7 @@ impl ChunkSums {
         saved
     }
 
-    /// Pairs of similar lists and their number of common entries.
+    /// Pairs of similar lists, as (number of common entries, list, list).
     fn candidates(&self, round: u64) -> Vec<(usize, usize, usize)> {
         let long = (0..self.lists.len()).filter(|&i| self.lists[i].len() >= MIN_COMMON);
         let mut keys: Vec<(u64, u64, usize)> = long
@@ -113,7 +113,7 @@ impl ChunkSums {
         keys.sort_unstable();
         let mut candidates = vec![];
         for (k, &(_, _, a)) in keys.iter().enumerate() {
-            for &(_, _, b) in keys[k + 1..].iter().take(NEIGHBOURS) {
+            for &(_, _, b) in keys[k + 1..].iter().take(N_COMPARED) {
                 let common = count_common(&self.lists[a], &self.lists[b]);
                 if common >= MIN_COMMON {
                     candidates.push((common, a.min(b), a.max(b)));
@@ -123,7 +123,7 @@ impl ChunkSums {
         candidates
     }
 
-    /// Replaces the common entries of two lists with a sum; returns the number of entries saved.
+    /// Replaces the common entries of two lists with an existing or new sum; returns the number of entries saved.
     fn share_common(&mut self, a: usize, b: usize) -> usize {
         let common = common_entries(&self.lists[a], &self.lists[b]);
         let is_whole = |i: usize| i >= self.n_rows && self.lists[i].len() == common.len();

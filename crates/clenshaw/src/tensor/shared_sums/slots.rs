@@ -16,7 +16,7 @@ pub(super) struct SlotAssignment {
 
 impl SlotAssignment {
     /// Every sum is computed before the first block that uses it, after the sums that it uses; its slot is
-    /// used again after the last sum or row that needs it.
+    /// reused after the last sum or row that needs it.
     pub fn new(chunk: &ChunkSums) -> Self {
         let blocks = blocks_of_sums(chunk);
         let last_uses = last_uses(chunk, &blocks);
@@ -51,7 +51,7 @@ impl SlotAssignment {
     }
 }
 
-/// The rows of a block of a chunk.
+/// The rows of a block, counted from the first row of the chunk.
 fn rows_of_block(chunk: &ChunkSums, block: usize) -> std::ops::Range<usize> {
     block * BLOCK_ROWS..((block + 1) * BLOCK_ROWS).min(chunk.n_rows())
 }

@@ -10,7 +10,8 @@ use crate::tensor::Plan;
 pub struct AttributionLimits {
     /// Bytes of memory.
     pub bytes: usize,
-    /// Arithmetic operations, as [`Attribution::operations`](super::Attribution::operations) counts them.
+    /// Arithmetic operations, as [`Attribution::operations`](super::Attribution::operations) counts them. If they
+    /// do not suffice for the smallest number of points, the explanation fails; otherwise they limit that number.
     pub operations: f64,
     /// Threads; they do not change the result.
     pub threads: usize,
@@ -23,7 +24,7 @@ impl Default for AttributionLimits {
     }
 }
 
-/// What the memory of an explanation depends on.
+/// The memory limit of an explanation, and what its error message states.
 pub(super) struct AttributionMemory {
     pub target: AttributionTarget,
     pub reach: Option<usize>,
@@ -50,7 +51,7 @@ impl AttributionMemory {
     }
 }
 
-/// The error for a limit of operations that is too small for the first points.
+/// The error for a limit of operations that does not allow the smallest number of points.
 pub(super) fn too_expensive(target: AttributionTarget, needed: f64, limit: f64) -> Error {
     let problem =
         format!("its explanation needs {needed:.1e} operations; the limit is {limit:.1e}");
@@ -67,7 +68,7 @@ pub(super) fn operations(plan: &Plan<f64>) -> f64 {
         .sum()
 }
 
-/// The bytes of the features of some nodes, on the tape and in the plan.
+/// The approximate bytes of the features of some nodes, on the tape and in the plan.
 pub(super) fn feature_bytes(x: &Features, nodes: &[u32]) -> usize {
     let numbers = match x {
         Features::Dense(x) => nodes.len() * x.cols(),

@@ -1,7 +1,7 @@
 //! Contributions of nodes and features to the class scores of one node.
 //!
 //! ```text
-//! f          the score of the predicted class, or its margin: the difference to the runner-up
+//! f          the score of the predicted class, or its margin: the difference from the runner-up
 //!
 //! exact      f = b + sum_u <g_u, z_u>            z_u = F(x_u): f is affine in z, with the gradient g
 //! path       f(X) = f(0) + sum_uj x_uj int_0^1 df/dx_uj (a X) da         integrated gradients
@@ -15,13 +15,13 @@
 //! f(a X; W) = f(X; a W),      Y = X W,      df/da = sum_u <y_u, df/dy_u> = sum_j <w_j, df/dw_j>
 //! ```
 //!
-//! so that the parts of nodes and of features need no gradient as large as X: those of Y and of W
+//! so that the contributions of nodes and features need no gradient as large as X: the gradients of Y and W
 //! suffice. A model that reads the rows of the adjacency, like LINKX, has a row of W for every node, and
 //! the path also scales the adjacency.
 //!
 //! The integral is computed by the midpoint rule with 3, 9, 27, 81 or 243 points, until the gap is
-//! below 1% of `f(X) - f(0)`; each number of points includes those before. The gap is what
-//! the sum lacks.
+//! below 1% of `f(X) - f(0)`; each set of points contains the one before it. The gap is the difference between
+//! `f(X) - f(0)` and the sum of the contributions.
 //! Sundararajan, Taly & Yan, ICML 2017, arXiv:1703.01365.
 //!
 //! Everything is computed in f64, without dropout and with running statistics, on the nodes within reach of
@@ -42,12 +42,12 @@ use network::Network;
 use serde::Serialize;
 use std::ops::{Add, AddAssign, Mul, Sub};
 
-/// A part of the score of the predicted class and of its margin.
+/// A part of the score of the predicted class, and of the margin by which it exceeds that of the runner-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Contribution {
     /// Part of the score of the predicted class.
     pub score: f64,
-    /// Part of the difference between this score and that of the runner-up.
+    /// Part of the difference between this score and that of the other class.
     pub margin: f64,
 }
 
@@ -55,9 +55,10 @@ pub struct Contribution {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AttributionMethod {
-    /// The scores are affine in an input per node, so contributions add up to the score.
+    /// From the gradient of an input per node in which the scores are affine, so that the contributions add up to
+    /// the score.
     Exact,
-    /// Gradients, integrated along the path from zero features to the actual ones.
+    /// By integrating gradients along the path from zero features to the actual ones.
     IntegratedGradients,
 }
 
@@ -77,7 +78,7 @@ pub struct AttributionTarget {
 pub struct Attribution {
     /// How the contributions of nodes were computed.
     pub method: AttributionMethod,
-    /// Nodes farther away than this have no contribution; `None` if all nodes can have one.
+    /// Nodes farther away than this number of edges contribute nothing; `None` if all nodes can contribute.
     pub reach: Option<usize>,
     /// The score of every class.
     pub scores: Vec<f64>,
@@ -85,11 +86,12 @@ pub struct Attribution {
     pub total: Contribution,
     /// The contribution of each node within reach, ascending by node.
     pub by_node: Vec<(u32, Contribution)>,
-    /// The part that no node contributes: biases or, for integrated gradients, the score without features.
+    /// The part of the total that no node contributes: biases or, for integrated gradients, the score without
+    /// features.
     pub without_nodes: Contribution,
     /// The contribution of each feature, summed over nodes.
     pub by_feature: Vec<Contribution>,
-    /// The part of the adjacency, for models that read its rows; zero for others.
+    /// The contribution of the adjacency, for models that read its rows; zero for others.
     pub by_adjacency: Contribution,
     /// The score and the margin without features.
     pub without_features: Contribution,
@@ -97,7 +99,7 @@ pub struct Attribution {
     pub points: usize,
     /// The terms of the model's polynomial, if the scores are a polynomial filter of the node input.
     pub terms: Option<PolynomialTerms>,
-    /// The number of arithmetic operations, counted from the compiled model.
+    /// The approximate number of arithmetic operations of the integration, counted from the compiled model.
     pub operations: f64,
 }
 
@@ -129,13 +131,13 @@ impl Contribution {
 }
 
 impl Attribution {
-    /// What the contributions of nodes lack to the total: rounding error if they are exact.
+    /// The total minus `without_nodes` and the contributions of nodes: a rounding error if these are exact.
     pub fn node_gap(&self) -> Contribution {
         let sum = self.by_node.iter().fold(self.without_nodes, |sum, (_, part)| sum + *part);
         self.total - sum
     }
 
-    /// What the contributions of features lack to the total.
+    /// The total minus `without_features` and the contributions of the adjacency and the features.
     pub fn feature_gap(&self) -> Contribution {
         let start = self.without_features + self.by_adjacency;
         self.total - self.by_feature.iter().fold(start, |sum, part| sum + *part)
@@ -167,7 +169,7 @@ impl TrainedModel {
         Ok(integral.attribution)
     }
 
-    /// A parameter in f64.
+    /// The parameter of this name in f64.
     fn weight(&self, name: &str) -> Mat<f64> {
         let found = self.weights().iter().find(|(other, _)| other == name);
         found.expect("the weights of a trained model are complete").1.cast()

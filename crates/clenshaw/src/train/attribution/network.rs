@@ -106,7 +106,7 @@ impl Network {
         })
     }
 
-    /// The parameters of the model with the first weights multiplied by `factor`.
+    /// The parameters of the model, with the weights of features and of the adjacency multiplied by `factor`.
     pub fn scaled_params(&self, factor: f64) -> AlignedVec<f64> {
         let (mut params, ranges) = (self.params.clone(), self.plan.ranges());
         for &weight in self.feature_weights.iter().chain(&self.adjacency_weights) {
@@ -115,14 +115,14 @@ impl Network {
         params
     }
 
-    /// The two classes, and the factors of their parts.
+    /// The predicted and the other class, with the factors by which their scores count.
     pub fn classes(&self) -> [(usize, Factors); 2] {
         let predicted = Factors { score: 1.0, margin: 1.0 };
         let other = Factors { score: 0.0, margin: -1.0 };
         [(self.target.class, predicted), (self.target.other, other)]
     }
 
-    /// The scores of the node.
+    /// The scores of the explained node.
     pub fn scores(&self, work: &mut Workspace<f64>, params: &[f64]) -> Vec<f64> {
         self.row(self.plan.scores(work, params)).to_vec()
     }
@@ -133,7 +133,8 @@ impl Network {
         &scores[self.position * c..(self.position + 1) * c]
     }
 
-    /// The watched values; without the bias, if they are products of features.
+    /// The values of which gradients are computed: the node input or, without it, the products of the features
+    /// without their biases.
     pub fn watched_values(&self, work: &mut Workspace<f64>) -> Vec<Mat<f64>> {
         let mut values = self.plan.values(work, &self.params);
         let mut named = |i: usize| {
@@ -152,6 +153,7 @@ impl Network {
         }
     }
 
+    /// Subtracts a bias, if there is one, from every row.
     fn without_bias(&self, mut value: Mat<f64>, bias: Option<usize>) -> Mat<f64> {
         if let Some(bias) = bias {
             let bias = &self.params[self.plan.ranges()[bias].clone()];
@@ -161,7 +163,7 @@ impl Network {
         value
     }
 
-    /// Differentiates the score of a class.
+    /// Differentiates the score of a class at the explained node; the gradients are then in the workspace.
     pub fn gradient(&self, work: &mut Workspace<f64>, params: &[f64], class: usize) {
         let (n, c) = self.plan.shape();
         let mut coefficients = vec![0.0; c];
@@ -204,7 +206,8 @@ impl Network {
         Contribution::of(self.target, self.row(plan.scores(&mut work, &self.params)))
     }
 
-    /// The terms of the filter of the predicted class, and of the difference to the other class.
+    /// The terms of the filter of the predicted class, and their differences from those of the other class; `None`
+    /// if the filter is not a polynomial per class.
     fn terms(
         &self,
         model: &TrainedModel,
@@ -237,14 +240,14 @@ impl Network {
     }
 }
 
-/// The factors by which a part of the score of one class counts for the score and for the margin.
+/// The factors by which the score of a class counts in the explained score and in the margin.
 #[derive(Clone, Copy)]
 pub(super) struct Factors {
     score: f64,
     margin: f64,
 }
 
-/// Adds the inner products of the rows of two matrices with as many rows as there are sums.
+/// Adds to each sum the inner product of its rows in two matrices, multiplied by the factors.
 pub(super) fn add_products(sums: &mut [Contribution], a: &[f64], b: &[f64], factors: Factors) {
     let cols = a.len() / sums.len();
     for ((sum, a), b) in sums.iter_mut().zip(a.chunks_exact(cols)).zip(b.chunks_exact(cols)) {

@@ -11,7 +11,7 @@ const POINTS: [usize; 5] = [3, 9, 27, 81, 243];
 /// Points are added until the gap is below this share of the change along the path.
 const TOLERANCE: f64 = 0.01;
 
-/// The result of an integration, and what further gradients need.
+/// The result of an integration, and the values and the workspace for further gradients.
 pub(super) struct Integral {
     pub attribution: Attribution,
     pub watched: Vec<Mat<f64>>,
@@ -33,7 +33,8 @@ struct Sums {
     by_feature: Vec<Contribution>,
 }
 
-/// Integrates until the gap of the margin is small or a limit is reached.
+/// Integrates until the gap of the margin is small or the largest number of points within the limits is reached.
+/// Fails if the limits do not allow the smallest number.
 pub(super) fn integrate(
     network: &Network,
     target: AttributionTarget,
@@ -118,6 +119,7 @@ impl Sums {
         }
     }
 
+    /// The sum over features and the adjacency.
     fn total(&self) -> Contribution {
         let parts = self.by_feature.iter().chain(&self.by_adjacency);
         parts.fold(Contribution::default(), |sum, part| sum + *part)

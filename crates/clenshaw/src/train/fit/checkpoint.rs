@@ -16,7 +16,7 @@ pub(in crate::train) struct CheckpointLog {
     pub sha256: String,
 }
 
-/// What a run is determined by; a checkpoint is accepted only by the same run.
+/// Everything that determines a run; only the same run accepts its checkpoint.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(in crate::train) struct RunIdentity {
     pub model: String,
@@ -32,7 +32,8 @@ pub(in crate::train) struct RunIdentity {
 pub(super) const START_AGAIN: &str = "delete it to train this run from the start";
 
 impl CheckpointLog {
-    /// Reads a checkpoint: its metadata without the digest, and the file. `place` names the file in errors.
+    /// Reads a checkpoint and returns its metadata, without the digest, and the whole file. Fails if it is damaged;
+    /// `place` names the file in errors.
     pub fn read(place: &str, bytes: &[u8]) -> Result<(Self, WeightFile)> {
         let bad = |problem: String| Error::Data { place: place.into(), problem };
         let state = weights::read_weights(place, bytes)?;
@@ -50,7 +51,7 @@ impl CheckpointLog {
         Ok((log, state))
     }
 
-    /// As stored in the file.
+    /// The metadata as stored in the file.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("epochs are finite numbers")
     }

@@ -20,7 +20,7 @@ pub(in crate::storage::rdb) struct ConnectionSettings {
     pub(super) password_problem: Option<String>,
 }
 
-/// The parameters of a URL that the driver does not know.
+/// The parameters of a URL that this module interprets instead of the driver.
 #[derive(Default)]
 struct OwnParameters {
     sslmode: Option<String>,
@@ -56,7 +56,7 @@ impl ConnectionSettings {
     }
 }
 
-/// Separates the parameters that the driver does not know from the rest of a URL.
+/// Separates the parameters that are not passed to the driver from the rest of a URL.
 fn split_parameters(url: &str) -> Result<(String, OwnParameters), String> {
     let mut own = OwnParameters::default();
     let Some((base, parameters)) = url.split_once('?') else { return Ok((url.to_owned(), own)) };

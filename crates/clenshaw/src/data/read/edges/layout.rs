@@ -172,8 +172,8 @@ impl EdgeLayout {
         Ok(layout)
     }
 
-    /// Finds the two id columns in a header. If it contains none of [`ID_COLUMNS`], uses the first two
-    /// columns that have a name, and adds a warning unless the user stated that there is a header.
+    /// Finds the two id columns in a header. If it contains no pair of [`ID_COLUMNS`], uses the first two
+    /// columns that have a name, and adds a warning if the header was detected.
     fn find_ends(&mut self, place: &str, names: &[String], header: HeaderMode) {
         let column = |word: &str| find(names, word);
         let pair = ID_COLUMNS.iter().find_map(|(u, v)| Some([column(u)?, column(v)?]));

@@ -8,6 +8,7 @@ use std::fmt;
 /// The length of the longest entity, `&#x10ffff;`, without `&` and `;`.
 const MAX_ENTITY: usize = 8;
 
+/// A token of a GML file.
 pub(super) enum GmlToken<'a> {
     /// A key or a number.
     Word(&'a str),
@@ -87,7 +88,7 @@ impl<'a> GmlTokens<'a> {
     }
 }
 
-/// Decodes `&amp;`, `&quot;`, `&#233;` and the like; other text after `&` is kept.
+/// Decodes entities such as `&amp;` and `&#233;`; other text after `&` is kept.
 fn decode(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return text.into();

@@ -39,7 +39,7 @@ pub(super) struct ElementReader<'a> {
 
 impl<'a> ElementReader<'a> {
     /// Creates an error at byte `at` of the file.
-    pub fn bad_at(&self, at: usize, problem: impl Into<String>) -> Error {
+    pub fn error_at(&self, at: usize, problem: impl Into<String>) -> Error {
         Error::Data { place: format!("{}: byte {at}", self.place), problem: problem.into() }
     }
 
@@ -47,11 +47,12 @@ impl<'a> ElementReader<'a> {
         self.at >= self.bytes.len()
     }
 
+    /// Reads the next `n` bytes; an error if there are fewer.
     fn take(&mut self, n: usize) -> Result<&'a [u8]> {
         let left = self.bytes.get(self.at..).unwrap_or_default();
         let Some(taken) = left.get(..n) else {
             let (at, left) = (self.start + self.at, count(left.len(), "byte", "bytes"));
-            return Err(self.bad_at(at, format!("{left} left; expected {n}")));
+            return Err(self.error_at(at, format!("{left} left; expected {n}")));
         };
         self.at += n;
         Ok(taken)
@@ -67,12 +68,12 @@ impl<'a> ElementReader<'a> {
     pub fn read_element(&mut self, what: &str) -> Result<MatlabElement<'a>> {
         let at = self.start + self.at;
         let word = self.read_word();
-        let missing = |_| self.bad_at(at, format!("unexpected end of data; expected {what}"));
+        let missing = |_| self.error_at(at, format!("unexpected end of data; expected {what}"));
         let word = word.map_err(missing)?;
         let (kind, small) = (word & 0xffff, (word >> 16) as usize);
         if small > 4 {
             return Err(
-                self.bad_at(at, format!("{small} bytes in a small element; expected at most 4"))
+                self.error_at(at, format!("{small} bytes in a small element; expected at most 4"))
             );
         }
         if small > 0 {
@@ -105,12 +106,16 @@ impl<'a> ElementReader<'a> {
             3 | 4 => 2,
             5..=7 => 4,
             9 | 12 | 13 => 8,
-            _ => return Err(self.bad_at(at, format!("{what}: data type {kind}; expected numbers"))),
+            _ => {
+                return Err(
+                    self.error_at(at, format!("{what}: data type {kind}; expected numbers"))
+                );
+            }
         };
         if !data.len().is_multiple_of(width) {
             let size = data.len();
             return Err(
-                self.bad_at(at, format!("{what}: {size} bytes; expected a multiple of {width}"))
+                self.error_at(at, format!("{what}: {size} bytes; expected a multiple of {width}"))
             );
         }
         Ok(data.chunks_exact(width).map(move |bytes| number(kind, bits(bytes))))
@@ -120,7 +125,7 @@ impl<'a> ElementReader<'a> {
     pub fn indices(&self, element: MatlabElement<'a>, what: &str) -> Result<Vec<u32>> {
         let index = |value: f64| match value as u32 {
             index if f64::from(index) == value => Ok(index),
-            _ => Err(self.bad_at(
+            _ => Err(self.error_at(
                 element.at,
                 format!("{value} in {what}; expected an integer from 0 to 4294967295"),
             )),

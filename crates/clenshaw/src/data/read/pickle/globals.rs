@@ -46,7 +46,7 @@ impl PickleMachine<'_, '_> {
         arguments: PickleValue,
     ) -> Result<PickleValue> {
         let Some(PickleNode::Tuple(arguments)) = self.node(arguments) else {
-            return Err(self.bad("the arguments of a call are not a tuple".into()));
+            return Err(self.error("the arguments of a call are not a tuple".into()));
         };
         let node = match (function, &arguments[..]) {
             (Global::Reconstruct, [PickleValue::Global(Global::Ndarray), ..]) => {
@@ -58,7 +58,9 @@ impl PickleMachine<'_, '_> {
             }
             (_, arguments) => {
                 let arguments = count(arguments.len(), "argument", "arguments");
-                return Err(self.bad(format!("unsupported call to {function:?} with {arguments}")));
+                return Err(
+                    self.error(format!("unsupported call to {function:?} with {arguments}"))
+                );
             }
         };
         Ok(self.add(node))
@@ -79,12 +81,12 @@ impl PickleMachine<'_, '_> {
                 let big_endian = match self.text(order) {
                     Some(">") => true,
                     Some("<" | "|" | "=") => false,
-                    _ => return Err(self.bad("the data type has no byte order".into())),
+                    _ => return Err(self.error("the data type has no byte order".into())),
                 };
                 PickleNode::Dtype(Dtype { big_endian, ..dtype })
             }
             (Some(PickleNode::CsrMatrix(_)), _) => PickleNode::CsrMatrix(state),
-            _ => return Err(self.bad("the state does not match its object".into())),
+            _ => return Err(self.error("the state does not match its object".into())),
         };
         if let Some(old) = self.node_mut(target) {
             *old = node;
@@ -110,9 +112,9 @@ impl PickleMachine<'_, '_> {
             }
             _ => None,
         };
-        let shape = shape.ok_or_else(|| self.bad("the array has no shape".into()))?;
+        let shape = shape.ok_or_else(|| self.error("the array has no shape".into()))?;
         let Some(&PickleNode::Dtype(dtype)) = self.node(dtype) else {
-            return Err(self.bad("the array has no data type".into()));
+            return Err(self.error("the array has no data type".into()));
         };
         let order = match order {
             PickleValue::Bool(true) | PickleValue::Int(1) => MemoryOrder::Fortran,
@@ -125,7 +127,7 @@ impl PickleMachine<'_, '_> {
         let name = self.text(name).unwrap_or_default();
         Dtype::parse(name).ok_or_else(|| {
             let shown: String = name.chars().take(20).collect();
-            self.bad(format!("entries of unsupported type `{}`", shown.escape_debug()))
+            self.error(format!("entries of unsupported type `{}`", shown.escape_debug()))
         })
     }
 

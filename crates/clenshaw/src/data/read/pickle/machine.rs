@@ -23,7 +23,7 @@ pub(super) fn run<'a>(
         nodes: vec![],
     };
     if u32::try_from(bytes.len()).is_err() {
-        return Err(machine.bad("the pickle has 4 GiB or more; expected less".into()));
+        return Err(machine.error("the pickle has 4 GiB or more; expected less".into()));
     }
     while machine.step()? {}
     let root = machine.pop()?;
@@ -31,11 +31,11 @@ pub(super) fn run<'a>(
         (0, 0) => Ok((machine.nodes, root)),
         (0, left) => {
             let left = count(left, "byte", "bytes");
-            Err(machine.bad(format!("{left} after the end of the pickle")))
+            Err(machine.error(format!("{left} after the end of the pickle")))
         }
         (left, _) => {
             let left = count(left, "extra value", "extra values");
-            Err(machine.bad(format!("the pickle ends with {left} on the stack")))
+            Err(machine.error(format!("the pickle ends with {left} on the stack")))
         }
     }
 }
@@ -84,7 +84,7 @@ impl<'a> PickleMachine<'_, 'a> {
             b'b' => self.set_state_of_top()?,
             _ => {
                 let shown = opcode.escape_ascii();
-                return Err(self.bad(format!(
+                return Err(self.error(format!(
                     "opcode `{shown}` is not supported; expected plain data in protocol 2 or 3"
                 )));
             }
@@ -95,7 +95,7 @@ impl<'a> PickleMachine<'_, 'a> {
     fn check_protocol(&mut self) -> Result<()> {
         match self.read_bytes()? {
             [2 | 3] => Ok(()),
-            [protocol] => Err(self.bad(format!("pickle protocol {protocol}; expected 2 or 3"))),
+            [protocol] => Err(self.error(format!("pickle protocol {protocol}; expected 2 or 3"))),
         }
     }
 
@@ -119,7 +119,7 @@ impl<'a> PickleMachine<'_, 'a> {
     fn push_unicode_string(&mut self) -> Result<()> {
         let length = self.read_size(false)?;
         let text = std::str::from_utf8(self.take(length)?);
-        let text = text.map_err(|_| self.bad("text is not valid UTF-8".into()))?;
+        let text = text.map_err(|_| self.error("text is not valid UTF-8".into()))?;
         self.push(PickleNode::Text(text));
         Ok(())
     }
@@ -134,20 +134,22 @@ impl<'a> PickleMachine<'_, 'a> {
         Ok(())
     }
 
+    /// Appends one value, or all values above the last mark, to the list below them.
     fn append_items(&mut self, opcode: u8) -> Result<()> {
         let items = if opcode == b'a' { self.pop_many(1)? } else { self.pop_to_mark()? };
         let top = self.top()?;
         match self.node_mut(top) {
             Some(PickleNode::List(list)) => list.extend(items),
-            _ => return Err(self.bad("the target of an append is not a list".into())),
+            _ => return Err(self.error("the target of an append is not a list".into())),
         }
         Ok(())
     }
 
+    /// Adds one entry, or all entries above the last mark, to the dictionary below them.
     fn set_items(&mut self, opcode: u8) -> Result<()> {
         let items = if opcode == b's' { self.pop_many(2)? } else { self.pop_to_mark()? };
         let (pairs, []) = items.as_chunks() else {
-            return Err(self.bad("a dictionary key has no value".into()));
+            return Err(self.error("a dictionary key has no value".into()));
         };
         let top = self.top()?;
         match self.node_mut(top) {
@@ -155,15 +157,18 @@ impl<'a> PickleMachine<'_, 'a> {
                 dict.extend(pairs.iter().map(|&[key, value]| (key, value)));
             }
             _ => {
-                return Err(self.bad("the target of an item assignment is not a dictionary".into()));
+                return Err(
+                    self.error("the target of an item assignment is not a dictionary".into())
+                );
             }
         }
         Ok(())
     }
 
+    /// Pushes a value from the memo.
     fn get_memo(&mut self, opcode: u8) -> Result<()> {
         let index = self.read_size(opcode == b'h')?;
-        let missing = || self.bad(format!("memo entry {index} does not exist"));
+        let missing = || self.error(format!("memo entry {index} does not exist"));
         let value = self.memo.get(index).copied().flatten().ok_or_else(missing)?;
         self.stack.push(value);
         Ok(())
@@ -175,7 +180,7 @@ impl<'a> PickleMachine<'_, 'a> {
         let (index, size) = (self.read_size(opcode == b'q')?, self.bytes.len());
         if index >= size {
             return Err(
-                self.bad(format!("memo entry {index}; expected less than the file size {size}"))
+                self.error(format!("memo entry {index}; expected less than the file size {size}"))
             );
         }
         let top = self.top()?;
@@ -191,7 +196,7 @@ impl<'a> PickleMachine<'_, 'a> {
         let global = globals::find(&module, &name).ok_or_else(|| {
             let full = format!("{module}.{name}");
             let shown: String = full.chars().take(100).collect();
-            self.bad(format!(
+            self.error(format!(
                 "global `{}` is not allowed; expected only NumPy arrays, SciPy CSR matrices and plain \
                  values",
                 shown.escape_debug()
@@ -209,7 +214,7 @@ impl<'a> PickleMachine<'_, 'a> {
                 self.add(PickleNode::CsrMatrix(PickleValue::None))
             }
             PickleValue::Global(function) if opcode == b'R' => self.reduce(function, arguments)?,
-            _ => return Err(self.bad("the called value is not callable".into())),
+            _ => return Err(self.error("the called value is not callable".into())),
         };
         self.stack.push(value);
         Ok(())
@@ -221,11 +226,12 @@ impl<'a> PickleMachine<'_, 'a> {
         self.set_state(target, state)
     }
 
+    /// Reads the next `n` bytes; an error if there are fewer.
     fn take(&mut self, n: usize) -> Result<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         let taken = rest.get(..n).ok_or_else(|| {
             let left = count(rest.len(), "byte", "bytes");
-            self.bad(format!("the file is truncated: {left} left, expected {n}"))
+            self.error(format!("the file is truncated: {left} left, expected {n}"))
         })?;
         self.at += n;
         Ok(taken)
@@ -248,7 +254,7 @@ impl<'a> PickleMachine<'_, 'a> {
     fn read_line(&mut self) -> Result<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         let end = rest.iter().position(|&byte| byte == b'\n');
-        let end = end.ok_or_else(|| self.bad("unterminated line".into()))?;
+        let end = end.ok_or_else(|| self.error("unterminated line".into()))?;
         self.at += end + 1;
         Ok(&rest[..end])
     }
@@ -277,10 +283,11 @@ impl<'a> PickleMachine<'_, 'a> {
     }
 
     /// Creates an error at the current opcode.
-    pub(super) fn bad(&self, problem: String) -> Error {
+    pub(super) fn error(&self, problem: String) -> Error {
         Error::Data { place: format!("{}: byte {}", self.place, self.opcode_at), problem }
     }
 
+    /// Stores a node and pushes a reference to it.
     fn push(&mut self, node: PickleNode<'a>) {
         let value = self.add(node);
         self.stack.push(value);
@@ -294,9 +301,10 @@ impl<'a> PickleMachine<'_, 'a> {
     /// Returns the top value; an error if there is none above the last mark.
     fn top(&self) -> Result<PickleValue> {
         let reachable = self.stack.get(self.mark_position()..).unwrap_or_default();
-        reachable.last().copied().ok_or_else(|| self.bad(TOO_FEW_VALUES.into()))
+        reachable.last().copied().ok_or_else(|| self.error(TOO_FEW_VALUES.into()))
     }
 
+    /// Removes and returns the top value; an error if there is none above the last mark.
     fn pop(&mut self) -> Result<PickleValue> {
         let top = self.top()?;
         self.stack.pop();
@@ -307,13 +315,13 @@ impl<'a> PickleMachine<'_, 'a> {
     fn pop_many(&mut self, n: usize) -> Result<Vec<PickleValue>> {
         match self.stack.len().checked_sub(n) {
             Some(start) if start >= self.mark_position() => Ok(self.stack.split_off(start)),
-            _ => Err(self.bad(TOO_FEW_VALUES.into())),
+            _ => Err(self.error(TOO_FEW_VALUES.into())),
         }
     }
 
     /// Removes the last mark and the values above it, and returns these values.
     fn pop_to_mark(&mut self) -> Result<Vec<PickleValue>> {
-        let mark = self.marks.pop().ok_or_else(|| self.bad("no mark on the stack".into()))?;
+        let mark = self.marks.pop().ok_or_else(|| self.error("no mark on the stack".into()))?;
         Ok(self.stack.split_off(mark))
     }
 }

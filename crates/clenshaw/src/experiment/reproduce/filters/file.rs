@@ -91,7 +91,7 @@ impl FiltersFile {
         Ok(file)
     }
 
-    /// The models with their hyper-parameters, in the order of the file.
+    /// The models with their hyper-parameters, in the order of the file. Fails if a model or a setting is unknown.
     pub fn networks(&self, place: &str) -> Result<Vec<(&'static ModelInfo, Params)>> {
         let models = self.networks.models.iter();
         let models = models.map(|(name, set)| self.network(name, set));

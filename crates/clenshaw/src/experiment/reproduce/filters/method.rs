@@ -77,6 +77,7 @@ pub fn learn_network(
     Ok(fit_network(&plan, &start, problem, settings, cancel)?.1)
 }
 
+/// The vector as a matrix with one column.
 fn column(x: &[f64]) -> Mat<f64> {
     Mat::from_vec(x.len(), 1, x.to_vec())
 }

@@ -74,7 +74,7 @@ struct FilterRecord {
     /// The epoch with the lowest loss; 0 if nothing was trained or the first loss was not finite.
     best_epoch: usize,
     epochs: usize,
-    /// Bound on the error of the target values, per pixel.
+    /// Estimate of the largest error of a target value.
     truth_error: f64,
     /// The learned polynomial, if there is one.
     filter: Option<Filter>,
@@ -109,7 +109,8 @@ impl Filters {
         }
     }
 
-    /// Runs the selected regressions; every run is a different image.
+    /// Runs the selected regressions, each on several images; `runs` overrides the number of images. Fails if the
+    /// selection or the number is invalid, or the experiment is cancelled.
     pub fn measure(&self, options: &ExperimentOptions<'_>) -> Result<ResultPage> {
         self.check(options)?;
         let problems = ProblemSet::new(self, self.n_images(options))?;
@@ -156,6 +157,7 @@ impl Filters {
         tasks
     }
 
+    /// The cell of a regression, with its name and settings.
     fn cell(&self, task: FilterTask) -> CellTask<FilterTask> {
         let name = format!("{}-{}-{}", self.name(&task.method), task.target.name(), task.image);
         CellTask { name, settings: self.settings(&task), input: task }
@@ -220,6 +222,7 @@ impl<'a> ProblemSet<'a> {
         })
     }
 
+    /// The regression problem for a response and an image, created by the first call.
     fn problem(&self, target: TargetResponse, image: usize) -> &Problem {
         let FiltersFile { seed, rows, columns, border, .. } = self.filters.file;
         self.problems[image * TargetResponse::ALL.len() + target as usize].get_or_init(|| {

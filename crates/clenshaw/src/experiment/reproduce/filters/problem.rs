@@ -14,7 +14,7 @@ pub struct Problem {
     pub y: Vec<f64>,
     /// 1 for inner pixels, 0 on the border, which is excluded from the loss.
     pub mask: Vec<f64>,
-    /// Bound on the error of `y`, per pixel.
+    /// Estimate of the largest error of an entry of `y`.
     pub truth_error: f64,
 }
 

@@ -15,6 +15,7 @@ const CHART_BASES: [&str; 4] = ["monomial", "bernstein", "chebyshev2", "optimal"
 type FilterResults = [(FilterTask, FilterRecord)];
 
 impl Filters {
+    /// The result page, with notes, tables and charts; empty tables are omitted.
     pub(super) fn result_page(&self, results: &FilterResults) -> ResultPage {
         let bases: Vec<Method> =
             self.file.bases.names.iter().map(|name| Method::Basis(name.clone())).collect();
@@ -155,6 +156,7 @@ impl Filters {
         figures
     }
 
+    /// The notes below the tables: how the results were computed, and what limits them.
     fn notes(&self, results: &FilterResults) -> Vec<String> {
         let FiltersFile { rows, columns, border, bases, networks, .. } = &self.file;
         let target_error = |comb: bool| {

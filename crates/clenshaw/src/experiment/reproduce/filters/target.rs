@@ -11,7 +11,7 @@
 //! `h(P) x` is computed with the polynomial that interpolates `h` at the Chebyshev nodes. The first four
 //! responses are entire functions, for which order 120 is accurate to rounding error. The comb has a kink
 //! at l = 1; close to it, the error at order N is almost 2 / N, and elsewhere it is smaller. The largest
-//! difference from the result at half the order is used as an error bound.
+//! difference from the result at half the order is used as an estimate of the error.
 //!
 //! He et al., NeurIPS 2021, arXiv:2106.10994.
 

@@ -119,7 +119,8 @@ impl ResultTable {
     }
 
     /// The selected cells, column by column, each with its folder in `runs_folder` and at most `runs` runs.
-    /// A cell whose folder contains all of its runs has a receipt.
+    /// A cell whose folder contains all of its runs has a receipt. Fails if the selection contains an unknown name,
+    /// a request is invalid, or a run folder contains an invalid file.
     pub fn plan<'a>(
         &'a self,
         selection: &Selection,
@@ -152,11 +153,12 @@ impl ResultTable {
 }
 
 impl TableColumn {
+    /// The graph, in command-line syntax; by default the name of the column.
     fn graph(&self) -> &str {
         self.graph.as_ref().unwrap_or(&self.name)
     }
 
-    /// Rejects an unusable name, an unknown model, an invalid score of the paper or an invalid split.
+    /// Rejects a name with `,` or `=`, an unknown model, an invalid score of the paper or an invalid split.
     fn check(&self, models: &[&ModelInfo]) -> Result<()> {
         if self.name.contains([',', '=']) {
             return Err(Error::BadValue {

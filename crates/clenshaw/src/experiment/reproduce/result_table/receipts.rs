@@ -118,13 +118,14 @@ impl Receipts {
             cell.receipt = match fingerprints.fingerprint(request) {
                 Ok(fingerprint) => candidates.find(|receipt| receipt.matches_data(&fingerprint)),
                 Err(error) if error.is_not_found() => candidates.next(),
-                // Training the cell will report the error.
+                // The error is reported when the cell is trained.
                 Err(_) => None,
             };
         }
     }
 }
 
+/// The error for a folder that cannot be read.
 fn unreadable(path: &Path, error: std::io::Error) -> Error {
     let problem = format!("cannot be read: {error}");
     Error::Data { place: path.display().to_string(), problem }
@@ -152,7 +153,7 @@ impl FingerprintCache<'_> {
 }
 
 impl CellReceipt {
-    /// The receipt of a job; `None` unless all of its runs are finished.
+    /// The receipt of a job; `None` unless all of its runs are finished. Fails if its folder contains an invalid file.
     pub fn of_job(job: &TrainingJob) -> Result<Option<Self>> {
         let Some((receipt, records)) = finished_job(job)? else { return Ok(None) };
         let Request { graph, model, split, hyper, .. } = &job.request;

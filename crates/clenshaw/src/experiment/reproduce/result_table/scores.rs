@@ -14,7 +14,8 @@ impl ResultTable {
         missing.map(|cell| cell.job.clone()).collect()
     }
 
-    /// The table, from the receipts and the results of the [`jobs`](Self::jobs), in the same order.
+    /// The table, from the receipts and the results of the [`jobs`](Self::jobs), one per job in the same order.
+    /// Fails if a run folder cannot be read.
     ///
     /// A cell that was interrupted is shown with its finished runs. Energies are included only if a column
     /// sets the depth.
@@ -49,7 +50,7 @@ impl ResultTable {
         })
     }
 
-    /// The receipts of all complete cells.
+    /// The receipts of all complete cells. Fails if a run folder contains an invalid file.
     pub fn receipts(&self, cells: &[PlannedCell]) -> Result<Receipts> {
         let receipt = |cell: &PlannedCell| match &cell.receipt {
             Some(receipt) => Ok(Some(receipt.clone())),
@@ -61,7 +62,8 @@ impl ResultTable {
 }
 
 impl PlannedCell {
-    /// The scores of the cell's finished runs, and the reason if not all runs are finished.
+    /// The scores of the cell's runs: of the finished ones if it was interrupted, and of none if it failed. Also the
+    /// reason in both cases.
     fn trained_scores(&self, result: &Result<Summary>) -> Result<(CellScores, Option<String>)> {
         let (records, missing) = match result {
             Ok(summary) => (summary.runs.clone(), None),

@@ -86,7 +86,7 @@ pub struct CheckSettings {
 }
 
 impl CheckSettings {
-    /// Checks one graph.
+    /// Checks the theorems on one graph. Fails if a network cannot be built with these settings.
     pub fn check(&self, dataset: &Dataset) -> Result<TheoremCheck> {
         let start = Instant::now();
         let stream = Stream::new(self.seed, "theorems");
@@ -175,7 +175,7 @@ fn corollary_error(alpha: &[f64], mu: &[f64]) -> f64 {
     relative_error(&actual, &expected)
 }
 
-/// `max |a - e| / max |e|`; very large if only `e` is zero.
+/// `max |a - e| / max |e|`; 0 if `a` and `e` are zero, and very large if only `e` is.
 fn relative_error(actual: &[f64], expected: &[f64]) -> f64 {
     let worst = max_abs(actual.iter().zip(expected).map(|(a, e)| a - e));
     match max_abs(expected.iter().copied()) {
@@ -193,6 +193,7 @@ struct Spectrum {
     density: Vec<f64>,
 }
 
+/// Eigenvalues and eigenvectors, computed by one of two methods.
 enum Eigenpairs {
     All(Eigen),
     /// One Lanczos decomposition per channel of H*.
@@ -200,6 +201,7 @@ enum Eigenpairs {
 }
 
 impl Spectrum {
+    /// Computes all eigenvalues and eigenvectors.
     fn exact(p: &Operator, h_star: &Mat<f64>) -> Self {
         let eigen = Eigen::new(p);
         let reconstructed = eigen.apply(h_star, |_| 1.0);

@@ -49,6 +49,7 @@ enum TheoremTask {
     Train(Box<Request>),
 }
 
+/// The record of a [`TheoremTask`].
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum TheoremRecord {
@@ -103,7 +104,8 @@ impl Theorems {
     }
 
     /// Runs the checks and training runs on the selected graphs that are on this machine; the others are
-    /// listed as missing.
+    /// listed as missing. Fails if the selection contains an unknown graph, `runs` is set, a cell fails, or the
+    /// experiment is cancelled.
     pub fn measure(&self, options: &ExperimentOptions<'_>) -> Result<ResultPage> {
         self.check(options)?;
         let (mut datasets, mut missing): (Vec<(&str, Arc<Dataset>)>, Vec<String>) =
@@ -167,6 +169,7 @@ impl Theorems {
         CheckSettings { seed: *seed, channels: *channels, orders: orders.clone(), reference }
     }
 
+    /// The result page, with one table of errors and one of training runs; empty tables are omitted.
     fn result_page(&self, records: &[(&str, TheoremRecord)], missing: Vec<String>) -> ResultPage {
         let mut errors = Table::new([
             "graph",

@@ -57,7 +57,8 @@ pub struct LinearNetwork {
 }
 
 impl LinearNetwork {
-    /// Builds the model `name` of this order on a graph, with this number of columns in every layer.
+    /// Builds the model `name` of this order on a graph, with this number of columns in every layer. Fails if the
+    /// model is unknown or lacks one of the hyper-parameters.
     pub fn new(name: &str, dataset: &Dataset, order: usize, channels: usize) -> Result<Self> {
         let info = model::find(name)?;
         let mut hp = info.defaults();

@@ -21,7 +21,7 @@ impl TrialQueue<'_> {
     pub(super) fn run_trial(&self, trial: &Trial, threads: usize) -> Result<Option<Error>> {
         (self.context.options.on_event)(TuneEvent::Started { number: trial.number });
         let result = self.evaluate(trial, threads);
-        // The memory of the trial is free by now.
+        // The trial has freed its memory.
         tensor::release_free_memory();
         let stored = self.store_result(trial, &result);
         let (outcome, error) = match (result, stored) {

@@ -58,6 +58,9 @@ impl<T: Real> ThreadContext<'_, T> {
     }
 
     /// The kernel argument for the edges of these rows.
+    ///
+    /// # Safety
+    /// As for [`ThreadContext::execute`].
     unsafe fn edges<'a>(
         &'a self,
         softmax: EdgeSoftmax,

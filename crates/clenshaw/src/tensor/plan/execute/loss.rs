@@ -9,7 +9,7 @@ use crate::tensor::plan::targets::TargetKind;
 use std::ops::Range;
 
 impl<T: Real> ThreadContext<'_, T> {
-    /// Writes the gradient of the loss for a block of rows, and adds their loss to the partial sum.
+    /// Writes the gradient of the loss for a block of rows, and adds their loss to the partial sum of the chunk.
     ///
     /// # Safety
     /// As for [`ThreadContext::execute`].

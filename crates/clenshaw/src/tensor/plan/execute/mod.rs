@@ -27,7 +27,7 @@ use std::ops::Range;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 /// Raw pointers to the parameters and into a workspace, shared by the threads of a stage. Except for
-/// `params`, the fields are named like those of [`Workspace`](super::Workspace).
+/// `params`, each points to the field of the same name of [`Workspace`](super::Workspace).
 pub(super) struct Memory<T> {
     pub arena: *mut T,
     pub scratch: *mut T,
@@ -47,7 +47,7 @@ pub(super) struct ThreadContext<'a, T> {
     pub memory: &'a Memory<T>,
     /// In training, the targets and the source of randomness for dropout; `None` in an evaluation.
     pub training: Option<(&'a Targets<T>, &'a Stream)>,
-    /// The index of the thread, which selects its scratch memory.
+    /// The index of the thread, which determines its scratch memory.
     pub thread: usize,
 }
 
@@ -140,9 +140,8 @@ impl<'a, T: Real> ThreadContext<'a, T> {
         unsafe { from_raw_parts_mut(self.memory.scratch.add(offset), step.n_slots * cols) }
     }
 
-    /// The numbers that select the random bits of these rows: node numbers if the plan reorders nodes and the
-    /// buffer has as many rows as there are nodes, otherwise row numbers. The caller must check that the rows
-    /// belong to nodes.
+    /// The node numbers of these rows if the plan reorders nodes and the buffer has as many rows as there are
+    /// nodes, otherwise the row numbers. The caller must check that the rows belong to nodes.
     fn row_numbers(&self, buf: Buf, rows: &Range<usize>) -> RowNumbers<'a> {
         match &self.plan.constants.order {
             Some(order) if order.n_nodes() == self.program.bufs[buf].rows => {
@@ -152,14 +151,17 @@ impl<'a, T: Real> ThreadContext<'a, T> {
         }
     }
 
+    /// The number of columns of a buffer.
     fn cols(&self, buf: Buf) -> usize {
         self.program.bufs[buf].cols
     }
 
+    /// The targets; panics in an evaluation.
     fn targets(&self) -> &'a Targets<T> {
         self.training.expect("only a training program has a loss").0
     }
 
+    /// The source of randomness for dropout; panics in an evaluation.
     fn dropout_stream(&self) -> &'a Stream {
         self.training.expect("only a training program has dropout").1
     }

@@ -292,11 +292,13 @@ impl Tape {
         self.derive("statistic", Op::Statistic { batch, observed, running }, self.dims(batch))
     }
 
+    /// Records a function of every entry; `operation` is its name in panics.
     fn map(&mut self, operation: &str, x: Var, map: Map) -> Var {
         let x = self.node(operation, x);
         self.derive(operation, Op::Map { x, map }, self.dims(x))
     }
 
+    /// Records an activation or a dropout; `operation` is its name in panics.
     fn gate(&mut self, operation: &str, x: Var, act: Act, drop: f64) -> Var {
         let x = self.node(operation, x);
         let site = self.next_site();
