@@ -169,12 +169,12 @@ impl TrainedModel {
     /// Returns the probability of every class for every node of a graph, `[n, C]`.
     ///
     /// # Errors
-    /// If the features differ from those of the training graph or are not finite, or if the model cannot be
-    /// applied to another graph.
+    /// If the features differ from those of the training graph or are not finite, if the model cannot be
+    /// applied to another graph, or if it needs more memory than there is.
     pub fn predict(&self, dataset: &Dataset, threads: usize) -> Result<Mat<f32>> {
         let setup = self.setup(dataset)?;
         let params = setup.params_from("the trained model", &self.weights)?;
-        Ok(setup.predict(&params, threads))
+        setup.predict(&params, threads)
     }
 
     /// Returns the score of every class for every node, `[n, C]`: the logarithms of the probabilities, up
@@ -185,7 +185,7 @@ impl TrainedModel {
     pub fn scores(&self, dataset: &Dataset, threads: usize) -> Result<Mat<f32>> {
         let setup = self.setup(dataset)?;
         let params = setup.params_from("the trained model", &self.weights)?;
-        Ok(setup.scores(&params, threads))
+        setup.scores(&params, threads)
     }
 
     /// Returns the hidden representation of every node, see [`Setup::hidden`].
@@ -195,7 +195,7 @@ impl TrainedModel {
     pub fn hidden(&self, dataset: &Dataset) -> Result<Option<Mat<f32>>> {
         let setup = self.setup(dataset)?;
         let params = setup.params_from("the trained model", &self.weights)?;
-        Ok(setup.hidden(&params))
+        setup.hidden(&params)
     }
 
     /// Returns the learned filter; `None` if the model has none. For models whose filter depends on the
@@ -206,7 +206,7 @@ impl TrainedModel {
     pub fn filter(&self, dataset: &Dataset) -> Result<Option<Response>> {
         let setup = self.setup(dataset)?;
         let params = setup.params_from("the trained model", &self.weights)?;
-        Ok(setup.filter(&params))
+        setup.filter(&params)
     }
 
     /// Compiles the model for a graph, whose labels are not used.
