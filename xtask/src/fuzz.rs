@@ -1,16 +1,22 @@
-//! Fuzzes every file reader with cargo-fuzz, which needs a nightly compiler.
+//! Fuzzes every file reader with cargo-fuzz.
 //!
 //! ```text
 //! cargo xtask fuzz [--inputs N] [--seconds S] [TARGET...]
 //! ```
 //!
 //! `N` inputs are divided among the targets; each target stops after `S` seconds.
+//!
+//! The flags that cargo-fuzz passes to the compiler are unstable; `RUSTC_BOOTSTRAP=1` makes the project's own
+//! compiler accept them, so that no nightly compiler is needed.
 
 use crate::Result;
-use crate::cargo::{root, run_command};
+use crate::cargo::{cargo, root, run_command};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+/// The environment variable with which a stable compiler accepts unstable flags.
+const BOOTSTRAP: &str = "RUSTC_BOOTSTRAP";
 
 /// Default number of inputs for all targets together.
 const INPUTS: u64 = 1_000_000;
@@ -36,9 +42,7 @@ pub fn run(arguments: &[String]) -> Result {
     let root = root();
     let options = FuzzOptions::parse(arguments, targets(&root)?)?;
     if !is_installed() {
-        return Err("needs a nightly compiler and cargo-fuzz: \
-                    `rustup toolchain install nightly`, `cargo install cargo-fuzz`"
-            .into());
+        return Err("needs cargo-fuzz: `cargo install cargo-fuzz --locked`".into());
     }
     eprintln!("== build");
     run_command(&mut fuzz(&["build", "--sanitizer", "none"]))?;
@@ -132,7 +136,7 @@ fn run_target(root: &Path, target: &str, options: &FuzzOptions) -> Result<Target
         reason.take(20).for_each(|line| eprintln!("{line}"));
         let input = log.iter().find_map(|line| line.split_once("Test unit written to "));
         let input = input.map_or("INPUT", |(_, input)| input);
-        format!("FAILED; reproduce: cargo +nightly fuzz run --sanitizer none {target} {input}")
+        format!("FAILED; reproduce: {BOOTSTRAP}=1 cargo fuzz run --sanitizer none {target} {input}")
     });
     Ok(TargetResult { inputs, failure })
 }
@@ -142,14 +146,47 @@ fn inputs_so_far(line: &str) -> Option<u64> {
     line.strip_prefix('#')?.split_whitespace().next()?.parse().ok()
 }
 
-/// Whether a nightly compiler and cargo-fuzz are installed.
+/// Whether cargo-fuzz is installed.
 pub fn is_installed() -> bool {
     fuzz(&["--version"]).output().is_ok_and(|output| output.status.success())
 }
 
-/// The command `cargo fuzz` of the nightly compiler.
+/// The command `cargo fuzz`.
 fn fuzz(arguments: &[&str]) -> Command {
-    let mut command = Command::new("rustup");
-    command.args(["run", "nightly", "cargo", "fuzz"]).args(arguments).current_dir(root());
+    let mut command = cargo(&["fuzz"]);
+    command.args(arguments).env(BOOTSTRAP, "1");
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_number_of_inputs() {
+        let line = "#4096\tpulse  cov: 11 ft: 12 corp: 5/41b lim: 43 exec/s: 2048 rss: 32Mb";
+        assert_eq!(inputs_so_far(line), Some(4096));
+        assert_eq!(inputs_so_far("INFO: seed corpus: files: 3"), None);
+    }
+
+    #[test]
+    fn inputs_are_divided_among_the_selected_targets() {
+        let known = || ["csv", "npy", "npz"].map(String::from).to_vec();
+        let parse = |arguments: &str| {
+            let arguments: Vec<String> = arguments.split(' ').map(String::from).collect();
+            FuzzOptions::parse(&arguments, known()).map(|o| (o.inputs, o.seconds, o.targets))
+        };
+        assert_eq!(parse("--inputs 10").unwrap(), (4, None, known()));
+        let one = parse("--seconds 7 npy --inputs 10").unwrap();
+        assert_eq!(one, (10, Some(7), vec!["npy".into()]));
+        assert!(parse("npx").unwrap_err().to_string().contains("known: csv, npy, npz"));
+    }
+
+    #[test]
+    fn uses_the_compiler_of_the_project() {
+        let command = fuzz(&["list"]);
+        let variable = command.get_envs().find(|(name, _)| *name == BOOTSTRAP);
+        assert_eq!(variable, Some((BOOTSTRAP.as_ref(), Some("1".as_ref()))));
+        assert_eq!(crate::cargo::command_line(&command), "cargo fuzz list");
+    }
 }

@@ -111,7 +111,7 @@ fn install() -> Result<optuna::Variables, String> {
 
 fn fuzz(report: &mut TestReport) -> Result {
     if !crate::fuzz::is_installed() {
-        report.not_run.push("fuzz (needs a nightly compiler and cargo-fuzz)".into());
+        report.not_run.push("fuzz (needs cargo-fuzz)".into());
         return Ok(());
     }
     eprintln!("== fuzz: {FUZZ_INPUTS} inputs");

@@ -56,6 +56,11 @@ impl RunSubcommand for Filter {
             problem: format!("the model {} has no filter", run.request.model.name),
         })?;
         let dataset = run.request.load(&store)?;
+        if let Some(warning) = run.change_warning(&dataset) {
+            output::message(&format!(
+                "warning: {warning}; the spectrum is that of the changed graph, the filter that of the old one"
+            ));
+        }
         let title = format!("{} on {}", run.request.model.title, dataset.name);
         let kind = run.request.model.operator.unwrap_or(Normalisation::Looped);
         let (_, points) = filter_plot::points(filter, &dataset, kind);

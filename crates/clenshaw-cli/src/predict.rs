@@ -19,7 +19,7 @@ pub struct Predict {
     /// Graph to classify, with the same feature columns [default: the graph of the run; required
     /// with a model file]
     graph: Option<String>,
-    /// Use the run with this seed [default: the run with the lowest validation loss]
+    /// Use the run with this seed; not with a model file [default: the run with the lowest validation loss]
     #[arg(long, value_name = "SEED", value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Print only these nodes
@@ -84,13 +84,22 @@ impl RunSubcommand for Predict {
 }
 
 impl Predict {
-    /// Applies the run or the model file to the graph; a model file requires a graph and ignores `--seed`.
+    /// Applies the run or the model file to the graph; a model file requires a graph and no `--seed`.
     fn predictions(&self) -> Result<Predictions> {
         let (store, threads) = (self.data.store(), self.threads.count());
         if !self.run.is_file() {
             let folder = run_folder::find(&self.run)?;
             let graph = self.graph.as_deref();
             return experiment::predict(&folder, &store, graph, self.seed, threads);
+        }
+        if let Some(seed) = self.seed {
+            return Err(Error::BadValue {
+                key: "--seed".into(),
+                value: seed.to_string(),
+                expected: "no seed with a model file, which contains a single run; pass the run folder to \
+                           choose a run"
+                    .into(),
+            });
         }
         let model = TrainedModel::load(&self.run)?;
         let graph = self.graph.as_ref().ok_or_else(|| Error::Data {

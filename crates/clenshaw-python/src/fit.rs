@@ -182,7 +182,7 @@ fn result(
     let (best, scores, model, response) = py.detach(|| {
         let (best, weights) = fit.best();
         let model = TrainedModel::new(setup, weights, fit.provenance());
-        let response = setup.filter(weights).map(|filter| ResponsePoints::new(&filter));
+        let response = fit.best_filter().map(|filter| ResponsePoints::new(&filter));
         (best, fit.best_scores(), model, response)
     });
     Ok(FitResult {

@@ -6,6 +6,7 @@
 //! of killed processes can be recognised and removed.
 
 use crate::error::{Error, Result};
+use crate::memory;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -26,10 +27,23 @@ pub fn open(path: &Path) -> Result<File> {
     }
 }
 
+/// Checks that a file of this size can be in memory.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] if it cannot.
+pub(crate) fn check_size(path: &Path, size: u64) -> Result<()> {
+    let what = || format!("reading {}", path.display());
+    memory::require(size, what, "reduce the file, or use a machine with more memory")
+}
+
 /// Reads a regular file; see [`open`].
+///
+/// # Errors
+/// As [`open`], and [`Error::OutOfMemory`] if the file is larger than the memory that is available.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     let mut file = open(path)?;
     let size = file.metadata().map_or(0, |metadata| metadata.len());
+    check_size(path, size)?;
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
     file.read_to_end(&mut bytes).map_err(Error::io(path))?;
     Ok(bytes)
@@ -41,6 +55,21 @@ pub fn read_text(path: &Path) -> Result<String> {
         place: path.display().to_string(),
         problem: "not valid UTF-8".into(),
     })
+}
+
+/// Whether a path still refers to an open file.
+#[cfg(unix)]
+pub(crate) fn is_same_file(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    fs::metadata(path)
+        .is_ok_and(|at_path| file.metadata().is_ok_and(|open| identity(open) == identity(at_path)))
+}
+
+/// Whether a path exists; elsewhere, a file cannot be deleted while it is open.
+#[cfg(not(unix))]
+pub(crate) fn is_same_file(_: &File, path: &Path) -> bool {
+    path.exists()
 }
 
 /// What a path refers to if it is not a regular file.
@@ -96,13 +125,13 @@ fn write_and_publish<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     publish: impl FnOnce(&Path) -> io::Result<()>,
 ) -> Result<()> {
-    let temporary = temporary_path(path);
     if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
         let name = name.to_string_lossy();
         remove_temporary_files(folder, |file, process| file == name && !is_running(process));
     }
+    let (temporary, mut file) =
+        create_temporary(|| temporary_path(path)).map_err(Error::io(path))?;
     let write = || {
-        let mut file = File::create(&temporary)?;
         pieces.into_iter().try_for_each(|piece| file.write_all(piece))?;
         file.sync_all()?;
         publish(&temporary)
@@ -112,6 +141,18 @@ fn write_and_publish<'a>(
         let _ = fs::remove_file(&temporary);
     }
     result.map_err(Error::io(path))
+}
+
+/// Creates the first file of `paths` that does not exist: processes of two containers or machines that share a
+/// folder may have the same number.
+fn create_temporary(mut paths: impl FnMut() -> PathBuf) -> io::Result<(PathBuf, File)> {
+    loop {
+        let path = paths();
+        match File::create_new(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            result => return result.map(|file| (path, file)),
+        }
+    }
 }
 
 /// Removes the temporary files in a folder whose process satisfies `is_dead`; failures are ignored.
@@ -185,6 +226,20 @@ mod tests {
         );
         assert_eq!(fs::read(&path).unwrap(), b"first");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn temporary_file_of_another_writer_is_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = folder.path().join(".a.json.1-0.partial");
+        fs::write(&taken, "by a process 1 in another container").unwrap();
+        let mut number = 0..;
+        let paths =
+            || folder.path().join(format!(".a.json.1-{}.partial", number.next().unwrap_or(0)));
+        let (path, mut file) = create_temporary(paths).unwrap();
+        file.write_all(b"ours").unwrap();
+        assert_eq!(path, folder.path().join(".a.json.1-1.partial"));
+        assert_eq!(fs::read(&taken).unwrap(), b"by a process 1 in another container");
     }
 
     #[cfg(unix)]

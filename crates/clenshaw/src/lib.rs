@@ -40,7 +40,7 @@
 //! assert!(scores.accuracy > 0.6);
 //!
 //! // The learned filter: h(mu) over the spectrum of the normalised adjacency.
-//! let filter = setup.filter(&outcome.weights).expect("ClenshawGCN is a spectral model");
+//! let filter = setup.filter(&outcome.weights)?.expect("ClenshawGCN is a spectral model");
 //! let plot = clenshaw::report::terminal_plot("h(mu)", &filter.sample(200), 76, 10);
 //! assert!(plot.ends_with(" 1 (low frequency)\n"));
 //!
@@ -49,7 +49,7 @@
 //! let bytes = write_weights(&setup.named_params(&outcome.weights), "{}");
 //! let file = read_weights("model.safetensors", &bytes)?;
 //! let params = setup.params_from("model.safetensors", &file.tensors)?;
-//! assert_eq!(setup.predict(&params, 2), outcome.probabilities);
+//! assert_eq!(setup.predict(&params, 2)?, outcome.probabilities);
 //! # Ok::<(), clenshaw::Error>(())
 //! ```
 //!

@@ -8,8 +8,12 @@
 //!
 //! All numbers are read from `/proc` and `/sys/fs/cgroup`; on systems without them, nothing is known.
 
+use crate::error::{Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Smaller allocations are not compared with the memory that is available.
+const MIN_CHECKED: u64 = 16 << 20;
 
 /// The memory that can still be allocated, and what limits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +49,37 @@ impl MemoryLimit {
 /// The memory that this process can still allocate; `None` if the system does not provide it.
 pub fn available() -> Option<AvailableMemory> {
     available_in(Path::new("/"))
+}
+
+/// Checks that `needed` bytes are available, before that many are allocated. `what` describes the allocation
+/// in the error, and `advice` is what to do instead.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] if they are not.
+pub(crate) fn require(needed: u64, what: impl FnOnce() -> String, advice: &str) -> Result<()> {
+    if needed < MIN_CHECKED {
+        return Ok(());
+    }
+    require_within(available(), needed, what, advice)
+}
+
+/// [`require`], with this much memory.
+fn require_within(
+    available: Option<AvailableMemory>,
+    needed: u64,
+    what: impl FnOnce() -> String,
+    advice: &str,
+) -> Result<()> {
+    match available.filter(|available| needed > available.bytes) {
+        None => Ok(()),
+        Some(AvailableMemory { bytes, limit }) => Err(Error::OutOfMemory {
+            what: what(),
+            needed,
+            available: Some(bytes),
+            limit: limit.name(),
+            advice: advice.into(),
+        }),
+    }
 }
 
 /// The memory of this process that is in RAM, in bytes; `None` if the system does not provide it.
@@ -216,6 +251,27 @@ mod tests {
             ("proc/self/status", "VmSize:\t      30 kB\nVmData:\t 1 kB\n"),
         ];
         expect(&files, 40_000 - 30 * 1024, MemoryLimit::Process);
+    }
+
+    #[test]
+    fn a_requirement_states_both_numbers() {
+        let available = Some(AvailableMemory { bytes: 2_000_000_000, limit: MemoryLimit::Machine });
+        let require = |needed| require_within(available, needed, || "x.npy".into(), "use a part");
+        assert!(require(2_000_000_000).is_ok());
+        let error = require(3_500_000_000).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "x.npy needs 3.50 GB, but 2.00 GB are available (free memory of the machine); use a part"
+        );
+        assert!(require_within(None, u64::MAX, || "x".into(), "").is_ok(), "nothing is known");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn no_machine_has_eight_exabytes() {
+        let require = |needed| require(needed, || "x".into(), "");
+        assert!(require(MIN_CHECKED - 1).is_ok());
+        assert!(matches!(require(1 << 63), Err(Error::OutOfMemory { .. })));
     }
 
     #[test]

@@ -89,7 +89,7 @@ fn impossible_graphs_splits_and_presets_are_rejected() {
     assert_rejected(
         "train csbm:nodes=10,classes=5,degree=2 --split stratified",
         "cannot make the split `stratified`: \
-         no node is left for val: 5 train, 0 val, 5 test",
+         no node is left for val: 5 train, 0 val, 5 test; 5 of 5 classes have fewer than 3 labelled nodes",
     );
     let published = preset_graphs(PAPER, model::find("gcnii").unwrap()).join(", ");
     let expected = format!("expected a graph with a preset of gcnii: {published}");

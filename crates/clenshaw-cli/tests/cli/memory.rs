@@ -64,3 +64,61 @@ fn forecast_is_within_ten_percent_of_the_peak() {
         assert!((0.9..1.1).contains(&ratio), "{settings}: {peak} of {forecast}");
     }
 }
+
+/// The error of a command that needs more memory than the limit, after its exit code is checked.
+#[cfg(target_os = "linux")]
+fn refusal(sandbox: &Sandbox, megabytes: usize, arguments: &str) -> String {
+    let output = run_within(sandbox, megabytes, arguments);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{arguments}: {error}");
+    assert!(error.contains("memory limit of the process (ulimit)"), "{arguments}: {error}");
+    error
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn applying_a_model_that_does_not_fit_is_refused() {
+    let sandbox = Sandbox::new();
+    let settings = "--set hidden=512 --set max_epochs=1";
+    sandbox.stdout(&format!("train csbm:nodes=20000 --model clenshaw-gcn {settings} --out run"));
+    // Every layer of every node: 20,000 x 512 numbers of four bytes.
+    for command in ["predict run", "report run --out page.html", "explain run 7"] {
+        let error = refusal(&sandbox, 400, command);
+        assert!(error.contains("applying clenshaw-gcn to csbm"), "{command}: {error}");
+    }
+    assert!(!sandbox.path("page.html").exists());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn files_larger_than_memory_are_refused_before_they_are_read() {
+    let sandbox = Sandbox::new();
+    sandbox.write("table/edges.csv", "source,target\n0,1\n");
+    sandbox.write("table/nodes.csv", "");
+    for (file, graph) in [("table/nodes.csv", "table"), ("arrays.npz", "arrays.npz")] {
+        // A sparse file, which occupies no space on the disk.
+        std::fs::File::create(sandbox.path(file)).unwrap().set_len(50_000_000_000).unwrap();
+        let error = refusal(&sandbox, 2000, &format!("data check {graph}"));
+        assert!(error.contains(&format!("{file} needs 50.00 GB")), "{error}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn generated_graphs_larger_than_memory_are_refused() {
+    let sandbox = Sandbox::new();
+    let graph = "csbm:nodes=1000000,features=1000,degree=0.1";
+    let error = refusal(&sandbox, 2000, &format!("data check {graph}"));
+    assert!(error.contains("1000 features of 1000000 nodes needs 4.00 GB"), "{error}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn models_whose_features_cannot_be_copied_are_refused() {
+    let sandbox = Sandbox::new();
+    // 200 MB of features need 600 MB while the model is compiled.
+    let train = "train csbm:nodes=100000,features=500,degree=1 --model mlp --threads 1";
+    let error = refusal(&sandbox, 700, train);
+    assert!(error.contains("compiling mlp for csbm"), "{error}");
+    assert!(error.contains("needs 0.60 GB"), "{error}");
+}

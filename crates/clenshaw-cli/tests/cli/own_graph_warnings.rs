@@ -73,19 +73,55 @@ fn commas_that_may_separate_thousands_are_reported() {
 }
 
 #[test]
-fn changed_graphs_are_reported_by_predict() {
+fn changed_graphs_are_reported_by_predict_and_filter() {
     let sandbox = Sandbox::new();
     let row = |shift: usize| {
         move |i: usize| format!("n{i},{},{}", i % 7 + shift, ["tea", "coffee"][i % 2])
     };
     write_ring(&sandbox, "g", &format!("id,age,label\n{}", rows(row(0))));
     sandbox.stdout("train g --set max_epochs=2 --out run");
-    assert!(!text(&sandbox.run("predict run").stderr).contains("has changed"));
+    let commands = ["predict run", "filter run"];
+    for command in commands {
+        assert!(!text(&sandbox.run(command).stderr).contains("has changed"), "{command}");
+    }
     write_ring(&sandbox, "g", &format!("id,age,label\n{}", rows(row(1))));
-    assert!(
-        text(&sandbox.run("predict run").stderr)
-            .contains("`g` has changed since the model was trained")
-    );
+    for command in commands {
+        let output = sandbox.run(command);
+        let error = text(&output.stderr);
+        assert!(output.status.success(), "{command}: {error}");
+        assert!(
+            error.contains("`g` has changed since the model was trained"),
+            "{command}: {error}"
+        );
+    }
+}
+
+#[test]
+fn labels_that_name_nodes_are_explained() {
+    let sandbox = Sandbox::new();
+    let row = |i: usize| format!("n{i},{},person {i},{}", i % 7, ["tea", "coffee"][i % 2]);
+    write_ring(&sandbox, "g", &format!("id,age,name,drink\n{}", rows(row)));
+    let (code, error) = sandbox.failure("train g --label name");
+    assert_eq!(code, 2);
+    assert!(error.contains("no node is left for val: 40 train, 0 val, 0 test; "), "{error}");
+    assert!(error.contains("40 of 40 classes have fewer than 3 labelled nodes; if the"), "{error}");
+    assert!(error.contains("choose another column with --label"), "{error}");
+}
+
+#[test]
+fn minus_one_and_one_are_two_classes() {
+    let sandbox = Sandbox::new();
+    let row = |others: [&'static str; 2]| {
+        move |i: usize| format!("n{i},{},{}", i % 7, others[usize::from(i % 3 == 0)])
+    };
+    write_ring(&sandbox, "signs", &format!("id,age,label\n{}", rows(row(["-1", "1"]))));
+    let page = sandbox.stdout("data check signs");
+    assert!(page.contains("26 nodes have the label `-1`, which is treated as a class"), "{page}");
+    write_ring(&sandbox, "one", &format!("id,age,label\n{}", rows(row(["-1", "0"]))));
+    let (code, error) = sandbox.failure("train one");
+    assert_eq!(code, 2);
+    assert!(error.contains("all labels have the same class; expected at least two; "), "{error}");
+    assert!(error.contains("26 nodes have the label `-1`, which counts as missing"), "{error}");
 }
 
 #[test]

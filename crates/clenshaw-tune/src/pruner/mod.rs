@@ -15,6 +15,7 @@ pub use median::Median;
 pub use successive_halving::SuccessiveHalving;
 
 use crate::{Direction, Trial, TrialState};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A rule for stopping trials early.
@@ -59,12 +60,12 @@ impl Pruner {
 
     /// The trials that a sampler uses when it samples for trial `number`: with Hyperband, those in
     /// the same bracket, as in Optuna; otherwise all.
-    pub fn visible_trials(&self, trials: &[Trial], number: u64) -> Vec<Trial> {
+    pub fn visible_trials<'a>(&self, trials: &'a [Trial], number: u64) -> Cow<'a, [Trial]> {
         match self {
             Self::Hyperband(hyperband) => {
                 hyperband.trials_in_bracket(number, trials).into_iter().cloned().collect()
             }
-            _ => trials.to_vec(),
+            _ => Cow::Borrowed(trials),
         }
     }
 }

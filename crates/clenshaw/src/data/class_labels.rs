@@ -7,6 +7,9 @@ use std::collections::HashMap;
 /// The label that many tools write for an unlabelled node.
 const MINUS_ONE: &str = "-1";
 
+/// The end of the warning about a label that is not used.
+pub(crate) const COUNTS_AS_MISSING: &str = ", which counts as missing";
+
 /// The classes of all nodes.
 #[derive(Debug, PartialEq)]
 pub(crate) struct ClassLabels {
@@ -21,14 +24,15 @@ pub(crate) struct ClassLabels {
 /// Assigns class numbers to the labels of all nodes.
 ///
 /// A node is unlabelled if its label is [missing](is_missing), or if its label is `-1` and all other labels
-/// are non-negative integers.
+/// are non-negative integers, unless `1` is the only other label: `-1` and `1` are two classes.
 /// Classes are sorted by value if all of them are numbers, otherwise alphabetically.
 pub(crate) fn encode_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> ClassLabels {
     let known = |label: &&str| !is_missing(label) && *label != MINUS_ONE;
     let mut names: Vec<&str> = labels.clone().filter(known).collect();
     names.sort_unstable();
     names.dedup();
-    let minus_one_is_missing = names.iter().all(|name| name.parse::<u64>().is_ok());
+    let is_sign = matches!(names[..], ["1" | "+1"]);
+    let minus_one_is_missing = !is_sign && names.iter().all(|name| name.parse::<u64>().is_ok());
     if !minus_one_is_missing && labels.clone().any(|label| label == MINUS_ONE) {
         names.push(MINUS_ONE);
     }
@@ -54,15 +58,16 @@ pub(crate) fn encode_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -
         y.iter().flatten().filter(|&&class| names[class as usize] == MINUS_ONE).count();
     let class_minus_one = (n_minus_one > 0).then(|| {
         let nodes = count(n_minus_one, "node has", "nodes have");
-        format!(
-            "{nodes} the label `-1`, which is treated as a class because not all other labels are \
-             non-negative integers"
-        )
+        let reason = match is_sign {
+            true => "`1` is the only other label",
+            false => "not all other labels are non-negative integers",
+        };
+        format!("{nodes} the label `-1`, which is treated as a class because {reason}")
     });
     let warnings = unusual
         .map(|(label, n)| {
             let nodes = count(*n, "node has", "nodes have");
-            format!("{nodes} the label `{label}`, which counts as missing")
+            format!("{nodes} the label `{label}`{COUNTS_AS_MISSING}")
         })
         .chain(class_minus_one)
         .collect();
@@ -88,9 +93,23 @@ mod tests {
     #[test]
     fn minus_one_is_unknown_among_whole_numbers_only() {
         assert_eq!(read(&["-1", "10", "9"]).0, [None, Some(1), Some(0)]);
-        assert_eq!(read(&["-1", "1", "1"]).1, ["1"]);
+        assert_eq!(read(&["-1", "0", "1"]).0, [None, Some(0), Some(1)]);
+        assert_eq!(read(&["-1", "0", "0"]).1, ["0"]);
         let (y, names, n_warnings) = read(&["-1", "1.5", "-1"]);
         assert_eq!((y, n_warnings), (vec![Some(0), Some(1), Some(0)], 1));
         assert_eq!(names, ["-1", "1.5"]);
+    }
+
+    #[test]
+    fn signs_are_two_classes() {
+        for one in ["1", "+1"] {
+            let labels = ["-1", one, "", one];
+            let (y, names, _) = read(&labels);
+            assert_eq!(y, [Some(0), Some(1), None, Some(1)]);
+            assert_eq!(names, ["-1", one]);
+            let expected = "1 node has the label `-1`, which is treated as a class because `1` is the \
+                            only other label";
+            assert_eq!(encode_labels(labels.into_iter()).warnings, [expected]);
+        }
     }
 }

@@ -46,7 +46,7 @@ fn generate(params: &Params) -> Result<Dataset> {
     let members = nodes_by_class(&classes, n_classes);
     let (p, q) = probabilities(params, &members)?;
     let edges = block_edges(&mut stream.named("edges"), &members, p, q);
-    let x = gaussian::features(&stream, &classes, params.int("features"), params.real("signal"));
+    let x = gaussian::features(&stream, &classes, params.int("features"), params.real("signal"))?;
     INFO.build_generated(params, Graph::from_edges(INFO.name, n, &edges)?, x, &classes)
 }
 

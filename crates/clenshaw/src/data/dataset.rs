@@ -1,5 +1,6 @@
 //! Data sets: a graph with node features and labels.
 
+use super::class_labels::COUNTS_AS_MISSING;
 use super::fingerprint::Fingerprint;
 use super::{Features, Schema, Split, count};
 use crate::error::{Error, Result};
@@ -160,11 +161,17 @@ impl Dataset {
 
     /// Describes the problem if fewer than two classes have labels.
     fn label_problem(&self) -> Option<String> {
-        match self.class_sizes().iter().filter(|&&size| size > 0).count() {
-            0 => Some("no node has a label; expected labels of at least two classes".into()),
-            1 => Some("all labels have the same class; expected at least two".into()),
-            _ => None,
-        }
+        let problem = match self.class_sizes().iter().filter(|&&size| size > 0).count() {
+            0 => "no node has a label; expected labels of at least two classes",
+            1 => "all labels have the same class; expected at least two",
+            _ => return None,
+        };
+        let missing = self.warnings.iter().filter(|warning| warning.ends_with(COUNTS_AS_MISSING));
+        let reasons: Vec<&str> = missing.map(String::as_str).collect();
+        Some(match reasons.is_empty() {
+            true => problem.into(),
+            false => format!("{problem}; {}", reasons.join("; ")),
+        })
     }
 
     /// The number of classes.

@@ -5,11 +5,19 @@
 //! ```
 
 use super::Features;
+use crate::error::Result;
+use crate::memory;
 use crate::rng::Stream;
 use crate::tensor::Mat;
 
 /// Draws `x_i = s m_{y_i} + z_i` in `d` dimensions for nodes of these classes.
-pub(super) fn features(stream: &Stream, classes: &[u32], d: usize, s: f64) -> Features {
+///
+/// # Errors
+/// If they do not fit into memory.
+pub(super) fn features(stream: &Stream, classes: &[u32], d: usize, s: f64) -> Result<Features> {
+    let n = classes.len();
+    let what = || format!("{d} features of {n} nodes");
+    memory::require((size_of::<f32>() * n * d) as u64, what, "lower `nodes` or `features`")?;
     let n_classes = classes.iter().max().map_or(0, |&class| class as usize + 1);
     let mut means = stream.named("means");
     let length = s / (d as f64).sqrt();
@@ -22,7 +30,7 @@ pub(super) fn features(stream: &Stream, classes: &[u32], d: usize, s: f64) -> Fe
             x[(i, j)] = (means[class as usize * d + j] + noise.normal()) as f32;
         }
     }
-    Features::Dense(x)
+    Ok(Features::Dense(x))
 }
 
 #[cfg(test)]
@@ -33,7 +41,7 @@ mod tests {
     fn distance_between_class_means_matches_s() {
         let (n, d, s) = (20_000, 200, 3.0);
         let classes: Vec<u32> = (0..n).map(|i| i % 2).collect();
-        let x = features(&Stream::new(1, "graph"), &classes, d, s).to_dense();
+        let x = features(&Stream::new(1, "graph"), &classes, d, s).unwrap().to_dense();
         let difference = |j: usize| {
             let signed = |i: usize| f64::from(x[(i, j)]) * [1.0, -1.0][i % 2];
             (0..n as usize).map(signed).sum::<f64>() * 2.0 / f64::from(n)

@@ -40,7 +40,7 @@ fn generate(params: &Params) -> Result<Dataset> {
     let stream = Stream::new(params.int("seed") as u64, "graph");
     let classes = classes(&mut stream.named("classes"), n, n_classes);
     let edges = attach(&mut stream.named("edges"), &classes, params);
-    let x = gaussian::features(&stream, &classes, params.int("features"), params.real("signal"));
+    let x = gaussian::features(&stream, &classes, params.int("features"), params.real("signal"))?;
     INFO.build_generated(params, Graph::from_edges(INFO.name, n, &edges)?, x, &classes)
 }
 

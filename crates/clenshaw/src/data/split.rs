@@ -111,7 +111,7 @@ impl SplitKind {
         let labelled = |part: &[u32]| part.iter().copied().filter(is_labelled).collect();
         let parts = fixed.split.parts().map(labelled);
         let provenance = format!("{}: {}", fixed.name, describe_sizes(&parts));
-        self.build(parts, provenance)
+        self.build(parts, provenance, dataset)
     }
 
     /// Assigns labelled nodes to the parts; the same seed gives the same split.
@@ -142,11 +142,11 @@ impl SplitKind {
             Self::File(_) | Self::AllLabels => format!("{self}: {sizes}"),
             _ => format!("{self}: {sizes}, seed {seed}"),
         };
-        self.build(parts, provenance)
+        self.build(parts, provenance, dataset)
     }
 
     /// Creates the split; an error if a part that must not be empty is empty, or if a node occurs twice.
-    fn build(&self, parts: [Vec<u32>; 3], provenance: String) -> Result<Split> {
+    fn build(&self, parts: [Vec<u32>; 3], provenance: String, dataset: &Dataset) -> Result<Split> {
         let may_be_empty = match self {
             Self::Balanced | Self::Stratified => [false; 3],
             Self::Ratio(shares) => shares.map(|share| share == 0.0),
@@ -155,7 +155,11 @@ impl SplitKind {
         let is_empty = |part: &usize| parts[*part].is_empty() && !may_be_empty[*part];
         if let Some(empty) = (0..3).find(is_empty) {
             let (part, sizes) = (PARTS[empty], describe_sizes(&parts));
-            return Err(self.error(format!("no node is left for {part}: {sizes}")));
+            let reason = match self {
+                Self::Balanced | Self::Stratified => small_classes(dataset),
+                _ => String::new(),
+            };
+            return Err(self.error(format!("no node is left for {part}: {sizes}{reason}")));
         }
         Ok(Split { provenance, ..Split::new(&self.to_string(), parts)? })
     }
@@ -163,6 +167,22 @@ impl SplitKind {
     /// An error about this kind of split.
     fn error(&self, problem: String) -> Error {
         Error::Split { split: self.to_string(), problem }
+    }
+}
+
+/// The end of an error about an empty part: how many classes are too small to be divided into three parts.
+fn small_classes(dataset: &Dataset) -> String {
+    let sizes = dataset.class_sizes();
+    let n_smaller = |than: usize| sizes.iter().filter(|&&size| size < than).count();
+    let small = match n_smaller(3) {
+        0 => String::new(),
+        n => format!("; {n} of {} classes have fewer than 3 labelled nodes", sizes.len()),
+    };
+    match 2 * n_smaller(2) > sizes.len() {
+        false => small,
+        true => format!(
+            "{small}; if the label is a name or number of the node, choose another column with --label"
+        ),
     }
 }
 

@@ -106,7 +106,7 @@ impl RunFolder {
     /// Fails if the folder was deleted or replaced since it was locked. Does nothing if it is open for reading.
     pub fn check_presence(&self) -> Result<()> {
         let present = match &self.lock {
-            Some(lock) => is_same_file(lock, &self.path.join(LOCK)),
+            Some(lock) => files::is_same_file(lock, &self.path.join(LOCK)),
             None => true,
         };
         present.then_some(()).ok_or_else(|| Error::FolderLost { folder: self.path.clone() })
@@ -347,21 +347,6 @@ fn lock(folder: &Path) -> Result<File> {
         Err(TryLockError::WouldBlock) => Err(Error::Busy { folder: folder.to_owned() }),
         _ => Ok(file),
     }
-}
-
-/// Whether a path still refers to an open file.
-#[cfg(unix)]
-fn is_same_file(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-    fs::metadata(path)
-        .is_ok_and(|at_path| file.metadata().is_ok_and(|open| identity(open) == identity(at_path)))
-}
-
-/// Whether the path still exists, which is enough on systems that do not delete open files.
-#[cfg(not(unix))]
-fn is_same_file(_: &File, path: &Path) -> bool {
-    path.exists()
 }
 
 /// Reads a text file; `None` if it does not exist.

@@ -74,14 +74,32 @@ pub struct FinishedRun {
     pub request: Request,
     /// The scores of the run.
     pub record: RunRecord,
+    /// The digest of the graph that it was trained on, see [`Dataset::sha256`]; `None` if it was not stored.
+    pub data_sha256: Option<String>,
+}
+
+impl FinishedRun {
+    /// A warning if this is not the graph that the run was trained on.
+    pub fn change_warning(&self, dataset: &Dataset) -> Option<String> {
+        change_warning(dataset, self.data_sha256.as_ref()?)
+    }
+}
+
+/// A warning if a graph has another digest than when a model was trained.
+pub(super) fn change_warning(dataset: &Dataset, trained_sha256: &str) -> Option<String> {
+    let name = &dataset.name;
+    (dataset.sha256() != trained_sha256)
+        .then(|| format!("`{name}` has changed since the model was trained"))
 }
 
 /// Reads the finished run with this seed or, without `seed`, the one with the lowest validation loss. Fails
 /// if there is no such run.
 pub fn read_run(folder: &Path, seed: Option<u64>) -> Result<FinishedRun> {
     let (files, request) = RunFolder::open_existing(folder)?;
-    let record = choose_run(&files, &request, &folder.display().to_string(), seed)?;
-    Ok(FinishedRun { request, record })
+    let place = folder.display().to_string();
+    let record = choose_run(&files, &request, &place, seed)?;
+    let data_sha256 = files.fingerprint()?.map(|stored| stored.data_sha256);
+    Ok(FinishedRun { request, record, data_sha256 })
 }
 
 /// Applies a trained run to the graph it was trained on, or to another graph with the same features.
@@ -103,12 +121,9 @@ pub fn predict(
         Some(graph) => predict_with(&model, store, graph, threads),
         None => {
             let mut dataset = request.load(store)?;
-            if dataset.sha256() != model.provenance().data_sha256 {
-                let name = &dataset.name;
-                dataset.warnings.push(format!(
-                    "`{name}` has changed since the model was trained; its parts of the split may differ"
-                ));
-            }
+            let changed = change_warning(&dataset, &model.provenance().data_sha256);
+            let changed = changed.map(|text| format!("{text}; its parts of the split may differ"));
+            dataset.warnings.extend(changed);
             let split = request.split.draw(&dataset, seed)?;
             let probabilities = model.predict(&dataset, threads)?;
             Ok(Predictions::new(&dataset, Some(&split), probabilities))

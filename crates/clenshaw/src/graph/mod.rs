@@ -27,6 +27,7 @@ pub use operator::{Normalisation, operator, try_operator};
 pub use spectrum::extreme_eigenvalues;
 
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::tensor::{NodeOrder, Operator, Pattern, check_count};
 use std::sync::{Arc, OnceLock};
 
@@ -93,6 +94,11 @@ impl Graph {
                 "node {node} in the edge list, but the graph has {n_nodes} nodes"
             )));
         }
+        // Every edge is stored in both directions.
+        let n_edges: usize = blocks.iter().map(|block| block.len()).sum();
+        let needed = 2 * size_of::<u32>() * n_edges + size_of::<usize>() * n_nodes;
+        let what = || format!("{place}: a graph of {n_nodes} nodes and {n_edges} edges");
+        memory::require(needed as u64, what, "use a smaller graph")?;
         let (offsets, columns) = rows::compress(n_nodes, blocks);
         Self::from_symmetric(
             place,

@@ -266,6 +266,16 @@ impl Fit {
         self.setup.scores_in(&mut self.work, &self.best_params)
     }
 
+    /// The filter with the best weights so far, see [`Setup::filter`], computed in the memory of the training
+    /// step.
+    pub fn best_filter(&mut self) -> Option<Response> {
+        let values = match self.setup.filter_reads_values() {
+            true => self.setup.plan().values(&mut self.work, &self.best_params),
+            false => vec![],
+        };
+        self.setup.filter_from(&self.best_params, &values)
+    }
+
     /// The provenance of the model being trained.
     pub fn provenance(&self) -> ModelProvenance {
         let dataset = self.setup.dataset();

@@ -1,8 +1,10 @@
 //! The memory that a training run will need, computed before it is allocated.
 
 use super::Setup;
+use crate::data::{Dataset, Features};
 use crate::error::{Error, Result};
 use crate::memory::{self, AvailableMemory};
+use crate::model::ModelInfo;
 use crate::tensor::{ThreadTeam, Workspace};
 use std::sync::{Mutex, PoisonError};
 
@@ -15,6 +17,25 @@ const CSV_BYTES: usize = 10;
 /// Bytes per entry of the values that are inspected after training, such as the last hidden layer: as f32, as
 /// f64, and multiplied by the operator.
 const VALUE_BYTES: usize = 20;
+
+/// Bytes per dense feature while a model is recorded and compiled: as f64 on the tape and as f32 in the plan.
+const DENSE_BYTES: u64 = 12;
+/// Bytes per nonzero sparse feature while a model is recorded and compiled: the value as f64 and as f32, and
+/// the column and the row, once by rows and once by columns.
+const SPARSE_BYTES: u64 = 28;
+
+/// Checks that there is memory to record and compile a model for these features.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] if there is not.
+pub(super) fn check_recording(dataset: &Dataset, info: &ModelInfo) -> Result<()> {
+    let needed = match &dataset.x {
+        Features::Dense(x) => DENSE_BYTES * x.as_slice().len() as u64,
+        Features::Sparse { values, .. } => SPARSE_BYTES * values.len() as u64,
+    };
+    let what = || format!("compiling {} for {}", info.name, dataset.name);
+    memory::require(needed, what, "use fewer features or nodes")
+}
 
 /// The bytes that a training run will allocate, in addition to its compiled model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +89,28 @@ impl Setup {
         let workspace = self.plan().try_workspace(ThreadTeam::new(threads));
         let workspace = workspace.ok_or_else(|| self.out_of_memory(&forecast, available))?;
         Ok((workspace, resident.map(|resident| resident + forecast.total())))
+    }
+
+    /// Allocates a workspace to apply the model, for which `results` is how many numbers are returned.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if it does not fit into memory.
+    pub(super) fn allocate_to_apply(
+        &self,
+        threads: usize,
+        results: usize,
+    ) -> Result<Workspace<f32>> {
+        let needed = (self.plan().allocated_bytes(threads) + size_of::<f32>() * results) as u64;
+        let what = || format!("applying {} to {}", self.info().name, self.dataset().name);
+        let advice = "use fewer threads, a smaller graph or a machine with more memory";
+        memory::require(needed, what, advice)?;
+        self.plan().try_workspace(ThreadTeam::new(threads)).ok_or_else(|| Error::OutOfMemory {
+            what: what(),
+            needed,
+            available: None,
+            limit: "the allocation failed",
+            advice: advice.into(),
+        })
     }
 
     /// The error for a run that needs more memory than is available; it suggests which hyper-parameters to

@@ -1,5 +1,6 @@
 //! A model compiled for a data set, shared by all runs on it.
 
+use super::forecast::check_recording;
 use crate::data::{Dataset, Features, Scaler, Split};
 use crate::error::{Error, Result};
 use crate::filter::{Filter, Response};
@@ -9,7 +10,7 @@ use crate::model::{ASYMMETRIC_KEY, FILTER_GROUP, ModelInfo, Net, OptimiserKind};
 use crate::rng::Stream;
 use crate::tensor::{
     AlignedVec, Mat, Optimiser, OptimiserSettings, Plan, RUNNING, Real, Sparse, Targets,
-    ThreadTeam, UpdateRule, Var, Workspace, log_sum_exp,
+    UpdateRule, Var, Workspace, log_sum_exp,
 };
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -71,6 +72,7 @@ impl Setup {
         let declared = info.hyper_params().map(|hyper| hyper.name);
         let is_own = declared.eq(hp.iter().map(|(hyper, _)| hyper.name));
         assert!(is_own, "setup: these are not the hyper-parameters of {}", info.name);
+        check_recording(&dataset, info)?;
         let (net, logits) = record(&dataset, info, &hp, &scaler, None)?;
         let plan = Plan::compile_with(&net.into_tape(), logits, hp.choice("gather"));
         Ok(Self { dataset, info, hp, scaler, plan, data_sha256: OnceLock::new() })
@@ -173,22 +175,26 @@ impl Setup {
     }
 
     /// The frequency response of the model with these parameters; `None` if the model defines none.
-    pub fn filter(&self, params: &[f32]) -> Option<Response> {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the filter depends on the features and they do not fit into memory again.
+    pub fn filter(&self, params: &[f32]) -> Result<Option<Response>> {
         let values = match self.filter_reads_values() {
-            true => self.values(params),
+            true => self.values(params)?,
             false => vec![],
         };
-        self.filter_from(params, &values)
+        Ok(self.filter_from(params, &values))
     }
 
     /// Whether the filter depends on computed values, not on the parameters alone.
-    fn filter_reads_values(&self) -> bool {
+    pub(super) fn filter_reads_values(&self) -> bool {
         self.info.filter.is_some() && self.plan.value_names().any(|name| name != HIDDEN)
     }
 
     /// The named values of the plan, computed in a workspace of their own.
-    fn values(&self, params: &[f32]) -> Vec<(String, Mat<f32>)> {
-        self.plan.values(&mut self.plan.workspace(ThreadTeam::new(1)), params)
+    fn values(&self, params: &[f32]) -> Result<Vec<(String, Mat<f32>)>> {
+        let mut work = self.allocate_to_apply(1, self.plan.values_len())?;
+        Ok(self.plan.values(&mut work, params))
     }
 
     /// The filter, given the named values that it may read; `None` if the model defines none.
@@ -219,7 +225,7 @@ impl Setup {
         if self.filter_reads_values() {
             return None;
         }
-        match self.filter(params)? {
+        match self.filter_from(params, &[])? {
             Response::Shared(filter) => Some(filter),
             _ => None,
         }
@@ -234,13 +240,24 @@ impl Setup {
 
     /// The hidden representation of every node before the last layer, `[n, hidden]`; `None` if the
     /// model marks none with [`Net::set_hidden`].
-    pub fn hidden(&self, params: &[f32]) -> Option<Mat<f32>> {
-        hidden_from(self.values(params))
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the workspace does not fit into memory.
+    pub fn hidden(&self, params: &[f32]) -> Result<Option<Mat<f32>>> {
+        Ok(hidden_from(self.values(params)?))
     }
 
     /// The score of every class for every node before the softmax, `[n, C]`.
-    pub fn scores(&self, params: &[f32], threads: usize) -> Mat<f32> {
-        self.scores_in(&mut self.plan.workspace(ThreadTeam::new(threads)), params)
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the workspace does not fit into memory.
+    pub fn scores(&self, params: &[f32], threads: usize) -> Result<Mat<f32>> {
+        Ok(self.scores_in(&mut self.allocate_for_scores(threads)?, params))
+    }
+
+    fn allocate_for_scores(&self, threads: usize) -> Result<Workspace<f32>> {
+        let (n, c) = self.plan.shape();
+        self.allocate_to_apply(threads, n * c)
     }
 
     /// [`Setup::scores`], computed in an existing workspace of the plan.
@@ -250,8 +267,11 @@ impl Setup {
     }
 
     /// The probability of every class for every node, `[n, C]`.
-    pub fn predict(&self, params: &[f32], threads: usize) -> Mat<f32> {
-        self.predict_in(&mut self.plan.workspace(ThreadTeam::new(threads)), params)
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the workspace does not fit into memory.
+    pub fn predict(&self, params: &[f32], threads: usize) -> Result<Mat<f32>> {
+        Ok(self.predict_in(&mut self.allocate_for_scores(threads)?, params))
     }
 
     /// [`Setup::predict`], computed in an existing workspace of the plan.
@@ -337,6 +357,7 @@ mod tests {
     use super::*;
     use crate::data;
     use crate::model;
+    use crate::tensor::ThreadTeam;
 
     #[test]
     fn last_layer_reads_the_hidden_representation() {
@@ -345,7 +366,7 @@ mod tests {
         let dataset = Arc::new(dataset);
         let setup = Setup::new(dataset.clone(), info, info.defaults()).unwrap();
         let params = setup.initial_params(3);
-        let hidden = setup.hidden(&params).unwrap();
+        let hidden = setup.hidden(&params).unwrap().unwrap();
         let named = setup.named_params(&params);
         let matrix = |name: &str| &named.iter().find(|(other, _)| other == name).unwrap().1;
         let (w, b) = (matrix("w_out"), matrix("b_out"));
@@ -359,7 +380,7 @@ mod tests {
         }
         let mlp = model::find("mlp").unwrap();
         let setup = Setup::new(dataset, mlp, mlp.defaults()).unwrap();
-        assert!(setup.hidden(&setup.initial_params(0)).is_none());
+        assert!(setup.hidden(&setup.initial_params(0)).unwrap().is_none());
     }
 
     #[test]

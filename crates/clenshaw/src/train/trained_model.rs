@@ -171,11 +171,11 @@ impl TrainedModel {
     ///
     /// # Errors
     /// If the number or the names of the features differ from those of the training graph, if a feature is not
-    /// finite, or if the model cannot be applied to another graph.
+    /// finite, if the model cannot be applied to another graph, or if it needs more memory than there is.
     pub fn predict(&self, dataset: &Dataset, threads: usize) -> Result<Mat<f32>> {
         let setup = self.setup(dataset)?;
         let params = setup.params_from("the trained model", &self.weights)?;
-        Ok(setup.predict(&params, threads))
+        setup.predict(&params, threads)
     }
 
     /// Returns the score of every class for every node, `[n, C]`: the logarithms of the probabilities, up
@@ -186,7 +186,7 @@ impl TrainedModel {
     pub fn scores(&self, dataset: &Dataset, threads: usize) -> Result<Mat<f32>> {
         let setup = self.setup(dataset)?;
         let params = setup.params_from("the trained model", &self.weights)?;
-        Ok(setup.scores(&params, threads))
+        setup.scores(&params, threads)
     }
 
     /// Returns the hidden representation of every node, see [`Setup::hidden`]; `None` if the model marks none.
@@ -196,7 +196,7 @@ impl TrainedModel {
     pub fn hidden(&self, dataset: &Dataset) -> Result<Option<Mat<f32>>> {
         let setup = self.setup(dataset)?;
         let params = setup.params_from("the trained model", &self.weights)?;
-        Ok(setup.hidden(&params))
+        setup.hidden(&params)
     }
 
     /// Returns the learned filter; `None` if the model has none. For models whose filter depends on the
@@ -207,7 +207,7 @@ impl TrainedModel {
     pub fn filter(&self, dataset: &Dataset) -> Result<Option<Response>> {
         let setup = self.setup(dataset)?;
         let params = setup.params_from("the trained model", &self.weights)?;
-        Ok(setup.filter(&params))
+        setup.filter(&params)
     }
 
     /// Compiles the model for a graph, whose labels are not used.

@@ -51,17 +51,31 @@ impl PartialFile {
     /// Opens the partial file of an earlier attempt, or creates it; an error if another process has locked
     /// it.
     pub(super) fn open(destination: &Path) -> Result<Self> {
+        loop {
+            let path = partial_path(destination);
+            let file = File::options().read(true).append(true).create(true).open(&path);
+            let file = file.map_err(Error::io(&path))?;
+            if let Some(partial) = Self::lock(destination, file)? {
+                return Ok(partial);
+            }
+        }
+    }
+
+    /// Locks an open partial file; `None` if another process has finished or removed it in the meantime, so that
+    /// it is now a complete file, which must not be written to.
+    fn lock(destination: &Path, file: File) -> Result<Option<Self>> {
         let path = partial_path(destination);
-        let file = File::options().read(true).append(true).create(true).open(&path);
-        let file = file.map_err(Error::io(&path))?;
         // Other errors are ignored, because not all file systems have locks.
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             let problem =
                 io::Error::new(ErrorKind::WouldBlock, "another process is downloading this file");
             return Err(Error::io(path)(problem));
         }
+        if !files::is_same_file(&file, &path) {
+            return Ok(None);
+        }
         let bytes = file.metadata().map_err(Error::io(&path))?.len();
-        Ok(Self { path, destination: destination.into(), file, bytes })
+        Ok(Some(Self { path, destination: destination.into(), file, bytes }))
     }
 
     /// Returns the number of bytes received so far.
@@ -100,7 +114,7 @@ impl PartialFile {
 
 impl Drop for PartialFile {
     fn drop(&mut self) {
-        if self.bytes == 0 {
+        if self.bytes == 0 && files::is_same_file(&self.file, &self.path) {
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -141,5 +155,40 @@ pub(super) fn clean_up(manifest: &Manifest, into: &Path, complete: bool) {
         for folder in folders.filter(|folder| !folder.as_os_str().is_empty()) {
             let _ = fs::remove_dir(into.join(folder));
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_that_another_process_has_finished_is_not_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let destination = folder.path().join("edges.npy");
+        let mut first = PartialFile::open(&destination).unwrap();
+        // A second process opens the partial file just before the first one finishes.
+        let opened = File::options().read(true).append(true).open(partial_path(&destination));
+        let opened = opened.unwrap();
+        first.append(b"complete").unwrap();
+        first.move_to_destination().unwrap();
+        assert!(PartialFile::lock(&destination, opened).unwrap().is_none());
+        // The next attempt starts with an empty file of its own.
+        let mut second = PartialFile::open(&destination).unwrap();
+        assert_eq!(second.bytes(), 0);
+        second.append(b"half").unwrap();
+        second.clear().unwrap();
+        assert_eq!(fs::read(&destination).unwrap(), b"complete");
+    }
+
+    #[test]
+    fn locked_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let destination = folder.path().join("edges.npy");
+        let first = PartialFile::open(&destination).unwrap();
+        let error = PartialFile::open(&destination).map(drop).unwrap_err().to_string();
+        assert!(error.ends_with("another process is downloading this file"), "{error}");
+        drop(first);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "an empty file is removed");
     }
 }

@@ -12,6 +12,7 @@
 use super::text::{NOT_UTF8, line_error};
 use crate::data::table::TextTable;
 use crate::error::Result;
+use crate::memory;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -71,6 +72,9 @@ pub(crate) fn parse_table(
     text: &str,
     is_header: impl Fn(&[Cow<str>], &[Cow<str>]) -> bool,
 ) -> Result<TextTable> {
+    // The cells are about as long as the text.
+    let what = || format!("the table {place}");
+    memory::require(text.len() as u64, what, "remove columns that are not needed")?;
     let start = FirstLine::find(place, text.as_bytes(), "one row per node")?;
     let bad = |(line, problem): (usize, String)| line_error(place, line, problem);
     let mut rows =

@@ -7,6 +7,7 @@ use super::array::NumpyArray;
 use super::npy;
 use crate::data::archive::Archive;
 use crate::error::{Error, Result};
+use crate::memory;
 use std::collections::HashSet;
 use std::io::{Cursor, Read};
 
@@ -65,6 +66,8 @@ impl Npz<'_> {
             let names: Vec<&str> = self.names().collect();
             self.error(format!("no array `{name}`; the file has: {}", names.join(", ")))
         })?;
+        let what = || format!("{}: array `{name}`", self.place);
+        memory::require(self.members[index].1, what, "use a machine with more memory")?;
         let bytes = self.unpack(index);
         let bytes = bytes.map_err(|problem| self.error(format!("member `{name}`: {problem}")))?;
         npy::read_vec(&format!("{}: {name}", self.place), bytes)

@@ -149,7 +149,11 @@ pub fn read_pair(edges: &Path, nodes: &Path, interpretation: Interpretation) -> 
     let format = EdgeFormat::of(edges).unwrap_or(EdgeFormat::Table);
     let input: Box<dyn Read + Send> = match format {
         EdgeFormat::Parquet => Box::new(std::io::Cursor::new(parquet(edges)?)),
-        EdgeFormat::Npz => Box::new(files::open(edges)?),
+        EdgeFormat::Npz => {
+            let file = files::open(edges)?;
+            files::check_size(edges, file.metadata().map_err(text::io_error(edges))?.len())?;
+            Box::new(file)
+        }
         _ => text::open(edges)?,
     };
     dataset(edges, format, input, &table, interpretation)

@@ -51,8 +51,14 @@ pub(super) fn extension(path: &Path) -> Option<&str> {
 }
 
 /// Reads the whole text of a file, decompressing it if needed; an error if it is not UTF-8 or too large.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] if the file, compressed or not, is larger than the memory that is available.
 pub(super) fn read(path: &Path) -> Result<String> {
-    read_all(path, open(path)?)
+    let file = files::open(path)?;
+    let size = file.metadata().map_err(io_error(path))?.len();
+    files::check_size(path, size)?;
+    read_all(path, decompress(BufReader::new(file), size).map_err(io_error(path))?)
 }
 
 /// Reads the whole text from the bytes of a file, decompressing them if needed; `path` only names the

@@ -8,6 +8,7 @@ use crate::data::split::part_named;
 use crate::data::table::{TextColumn, TextTable};
 use crate::data::{Features, FixedSplit, Split, check_node_count, count};
 use crate::error::Result;
+use crate::memory;
 use crate::tensor::{Mat, Pattern};
 use std::collections::HashMap;
 
@@ -60,7 +61,7 @@ pub(crate) fn encode(table: &TextTable, options: &TableOptions) -> Result<Encode
         .features()
         .map(|column| table.find(&column.name).map(|i| &table.columns[i]))
         .collect();
-    let (x, _) = features(table, &schema, &columns, cell::parse_number);
+    let (x, _) = features(table, &schema, &columns, cell::parse_number)?;
     Ok(EncodedNodes { names, numbers, x, y, class_names, split, warnings, schema })
 }
 
@@ -76,7 +77,7 @@ pub(crate) fn encode_features(
         .features()
         .map(|column| table.find(&column.name).map(|i| &table.columns[i]))
         .collect();
-    let (x, _) = features(table, &schema, &columns, cell::parse_number);
+    let (x, _) = features(table, &schema, &columns, cell::parse_number)?;
     Ok((x, schema, warnings))
 }
 
@@ -118,7 +119,7 @@ pub(crate) fn encode_with_schema(
     if !extra.is_empty() {
         warn(format!("columns that are not in the model are ignored: {}", list(extra)));
     }
-    let (x, notes) = features(table, schema, &columns, cell::parse_any_notation);
+    let (x, notes) = features(table, schema, &columns, cell::parse_any_notation)?;
     notes.into_iter().for_each(&mut warn);
     let y = match named(&ColumnRole::Label) {
         None => vec![None; table.n_rows()],
@@ -265,7 +266,7 @@ fn features(
     schema: &Schema,
     columns: &[Option<&TextColumn>],
     parse: fn(NumberFormat, &str) -> Option<f32>,
-) -> (Features, Vec<String>) {
+) -> Result<(Features, Vec<String>)> {
     let n_rows = table.n_rows();
     let mut builder = FeatureColumns { n_rows, columns: vec![] };
     let mut notes = vec![];
@@ -301,7 +302,11 @@ fn features(
             _ => {}
         }
     }
-    (builder.finish(), notes)
+    let what = || {
+        format!("{}: encoding {n_rows} rows with {} features", table.place, builder.columns.len())
+    };
+    memory::require(builder.finished_bytes(), what, "exclude columns with --ignore")?;
+    Ok((builder.finish(), notes))
 }
 
 /// How many cells of a column of numbers have no value.
@@ -371,11 +376,30 @@ impl FeatureColumns {
         example.map(|example| (n_unknown, example))
     }
 
-    /// The matrix; sparse if at most a quarter of the values are nonzero.
+    fn n_entries(&self) -> usize {
+        self.columns.iter().map(Vec::len).sum()
+    }
+
+    /// Whether more than a quarter of the values are nonzero.
+    fn is_dense(&self) -> bool {
+        self.n_entries() > self.n_rows * self.columns.len() / 4
+    }
+
+    /// The bytes that [`Self::finish`] allocates.
+    fn finished_bytes(&self) -> u64 {
+        let bytes = match self.is_dense() {
+            true => size_of::<f32>() * self.n_rows * self.columns.len(),
+            // Columns and values, the offsets of the rows and a copy of them.
+            false => 8 * self.n_entries() + 2 * size_of::<usize>() * self.n_rows,
+        };
+        bytes as u64
+    }
+
+    /// The matrix; sparse unless [`Self::is_dense`].
     fn finish(self) -> Features {
         let (n_rows, n_cols) = (self.n_rows, self.columns.len());
-        let n_entries: usize = self.columns.iter().map(Vec::len).sum();
-        if n_entries > n_rows * n_cols / 4 {
+        let n_entries = self.n_entries();
+        if self.is_dense() {
             let mut x = Mat::zeros(n_rows, n_cols);
             for (j, column) in self.columns.iter().enumerate() {
                 column.iter().for_each(|&(row, value)| x[(row as usize, j)] = value);
@@ -399,5 +423,26 @@ impl FeatureColumns {
             }
         }
         Features::Sparse { pattern: Pattern::new(n_cols, offsets, indices), values }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finished_bytes_are_those_of_the_matrix() {
+        let columns = |nonzero: u32| FeatureColumns {
+            n_rows: 8,
+            columns: vec![(0..nonzero).map(|row| (row, 1.5)).collect(), vec![]],
+        };
+        // More than a quarter of the 16 values: 8 x 2 numbers of four bytes.
+        assert_eq!(columns(5).finished_bytes(), 64);
+        assert!(matches!(columns(5).finish(), Features::Dense(x) if x.as_slice().len() == 16));
+        // Four columns and four values; eight offsets, and a copy of them.
+        assert_eq!(columns(4).finished_bytes(), 4 * 8 + 8 * 16);
+        assert!(
+            matches!(columns(4).finish(), Features::Sparse { values, .. } if values.len() == 4)
+        );
     }
 }

@@ -98,7 +98,8 @@ fn rejects_impossible_splits() {
     let draw_error = |text: &str, sizes| kind(text).draw(&sized(sizes), 0).unwrap_err().to_string();
     assert_eq!(
         draw_error("stratified", [2, 2, 1]),
-        "cannot make the split `stratified`: no node is left for val: 3 train, 0 val, 2 test"
+        "cannot make the split `stratified`: no node is left for val: 3 train, 0 val, 2 test; 3 of 3 \
+         classes have fewer than 3 labelled nodes"
     );
     assert_eq!(
         draw_error("ratio:98/1/1", [5, 5, 5]),
@@ -106,7 +107,9 @@ fn rejects_impossible_splits() {
     );
     assert_eq!(
         draw_error("balanced", [2, 1, 1]),
-        "cannot make the split `balanced`: no node is left for test: 3 train, 1 val, 0 test"
+        "cannot make the split `balanced`: no node is left for test: 3 train, 1 val, 0 test; 3 of 3 \
+         classes have fewer than 3 labelled nodes; if the label is a name or number of the node, choose \
+         another column with --label"
     );
 }
 

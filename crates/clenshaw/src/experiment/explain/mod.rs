@@ -13,7 +13,7 @@ pub use explanation::{
 };
 
 use super::folder::RunFolder;
-use super::predict::{choose_run, trained_model};
+use super::predict::{change_warning, choose_run, trained_model};
 use crate::data::{Dataset, Split, Store};
 use crate::error::{Error, Result};
 use crate::graph::distances;
@@ -52,12 +52,9 @@ pub fn explain(
     let node = find_node(&dataset, node)?;
     let split = request.split.draw(&dataset, seed)?;
     let mut explanation = explain_with(&model, &dataset, &split, node, limits)?;
-    if dataset.sha256() != model.provenance().data_sha256 {
-        explanation.notes.push(format!(
-            "`{}` has changed since the model was trained; parts of the split may differ",
-            dataset.name
-        ));
-    }
+    let changed = change_warning(&dataset, &model.provenance().data_sha256);
+    let changed = changed.map(|text| format!("{text}; parts of the split may differ"));
+    explanation.notes.extend(changed);
     Ok(explanation)
 }
 

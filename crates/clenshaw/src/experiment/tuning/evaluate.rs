@@ -70,7 +70,7 @@ impl StudyContext<'_> {
             }
             accuracies.push(val_accuracy(stop, &fit));
             if i == 0 && setup.info().filter.is_some() {
-                filter = setup.filter(fit.best().1);
+                filter = fit.best_filter();
             }
             let (done, value) = (i + 1, mean(&accuracies));
             let pruned = self.splits.len() > 1 && self.report(trial, done as u64, value)?;

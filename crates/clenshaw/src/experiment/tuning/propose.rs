@@ -8,6 +8,7 @@ use crate::rng::Stream;
 use clenshaw_tune::{
     Distribution, ParamValue, Pruner, Result, Sampler, SamplingContext, Trial, TrialState,
 };
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The user attribute with the error of a trial whose training diverged. Its configuration is not tried
@@ -31,7 +32,7 @@ pub(super) fn propose(
     trials: &[Trial],
     number: u64,
 ) -> Result<Option<TrialValues>> {
-    let trials: Vec<Trial> = trials.iter().map(failed_as_pruned).collect();
+    let trials = diverged_as_pruned(trials);
     let visible = pruner.visible_trials(&trials, number);
     let seed = request.training.seed;
     let context = |trials, seed| SamplingContext {
@@ -80,10 +81,19 @@ fn attempt_seed(seed: u64, attempt: u64) -> u64 {
     }
 }
 
-/// A copy of the trial; pruned if its training diverged, so that its configuration counts as tried.
-fn failed_as_pruned(trial: &Trial) -> Trial {
-    let failed = trial.state == TrialState::Fail && trial.user_attrs.contains_key(FAILED);
-    Trial { state: if failed { TrialState::Pruned } else { trial.state }, ..trial.clone() }
+/// The trials, in which those whose training diverged are pruned, so that their configurations count as tried.
+fn diverged_as_pruned(trials: &[Trial]) -> Cow<'_, [Trial]> {
+    let diverged =
+        |trial: &Trial| trial.state == TrialState::Fail && trial.user_attrs.contains_key(FAILED);
+    // All trials of a study are large, so they are copied only if necessary.
+    if !trials.iter().any(diverged) {
+        return Cow::Borrowed(trials);
+    }
+    let pruned = |trial: &Trial| {
+        let state = if diverged(trial) { TrialState::Pruned } else { trial.state };
+        Trial { state, ..trial.clone() }
+    };
+    Cow::Owned(trials.iter().map(pruned).collect())
 }
 
 /// Whether the configuration of a trial counts as tried; that of an interrupted trial does not.
@@ -110,5 +120,35 @@ fn is_equal(a: &ParamValue, b: &ParamValue, distribution: &Distribution) -> bool
             (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
         }
         _ => a.python_eq(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(number: u64, state: TrialState) -> Trial {
+        Trial {
+            id: number,
+            number,
+            state,
+            value: None,
+            params: BTreeMap::new(),
+            intermediate_values: BTreeMap::new(),
+            user_attrs: BTreeMap::new(),
+            system_attrs: BTreeMap::new(),
+            datetime_start: None,
+            datetime_complete: None,
+        }
+    }
+
+    #[test]
+    fn trials_are_copied_only_if_one_has_diverged() {
+        let mut trials = vec![trial(0, TrialState::Complete), trial(1, TrialState::Fail)];
+        assert!(matches!(diverged_as_pruned(&trials), Cow::Borrowed(_)));
+        trials[1].user_attrs.insert(FAILED.into(), "training diverged".into());
+        let states =
+            diverged_as_pruned(&trials).iter().map(|trial| trial.state).collect::<Vec<_>>();
+        assert_eq!(states, [TrialState::Complete, TrialState::Pruned]);
     }
 }

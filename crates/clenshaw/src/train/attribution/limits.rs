@@ -3,6 +3,7 @@
 use super::AttributionTarget;
 use crate::data::Features;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::tensor::Plan;
 
 /// The resources that the explanation of one node may use.
@@ -33,10 +34,11 @@ pub(super) struct AttributionMemory {
 }
 
 impl AttributionMemory {
-    /// Returns an error if the explanation needs more than the limit.
+    /// Returns an error if the explanation needs more than the limit, or more than there is.
     pub fn check(&self, bytes: usize) -> Result<()> {
         if bytes <= self.limit {
-            return Ok(());
+            let what = || format!("the explanation of node {}", self.target.node);
+            return memory::require(bytes as u64, what, "use a machine with more memory");
         }
         let gigabytes = |bytes: usize| bytes as f64 / 1e9;
         let reach = self.reach.map_or("the whole graph".into(), |reach| format!("{reach} hops"));

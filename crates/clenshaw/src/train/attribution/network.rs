@@ -82,7 +82,10 @@ impl Network {
         let n_params = plan.zeros().len();
         let values: usize = watched.iter().map(|v| net.shape(*v).0 * net.shape(*v).1).sum();
         let numbers = size_of::<f64>() * (3 * n_params + values);
-        memory.check(feature_bytes(&dataset.x, &nodes) + plan.workspace_bytes() + numbers)?;
+        // Exact contributions need the scores without the node input as well, in another workspace.
+        let workspace = plan.allocated_bytes(limits.threads);
+        let exact = if input.is_some() { plan.allocated_bytes(1) } else { 0 };
+        memory.check(feature_bytes(&dataset.x, &nodes) + workspace + exact + numbers)?;
         let params = plan.param_vector(|param| model.weight(&param.name).into_vec());
         let position = nodes.binary_search(&node).expect("a node is within its own reach");
         // The rows of the adjacency connect neighbours although the features do not.

@@ -194,3 +194,16 @@ fn runs_can_move_between_threads() {
     assert_owned::<Fit>();
     assert_owned::<Arc<Setup>>();
 }
+
+#[test]
+fn best_filter_is_that_of_the_outcome() {
+    // Coefficients that are parameters, inner products that are not, and no filter.
+    for (model, has_filter) in [("clenshaw-gcn", true), ("opt-basis-gnn", true), ("gcn", false)] {
+        let mut fit = fit(&setup(model, &[]));
+        fit.epoch().unwrap();
+        let filter = fit.best_filter();
+        assert_eq!(filter.is_some(), has_filter, "{model}");
+        assert_eq!(filter, fit.outcome().filter, "{model}");
+        assert_eq!(filter, fit.setup.filter(&fit.best_params).unwrap(), "{model}");
+    }
+}

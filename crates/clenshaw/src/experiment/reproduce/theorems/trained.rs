@@ -46,7 +46,7 @@ pub fn train(
     options: &ExperimentOptions<'_>,
 ) -> Result<TrainedFilter> {
     let setup = Setup::new(dataset.clone(), request.model, request.hyper.clone())?;
-    let before = setup.filter(&setup.initial_params(request.seed));
+    let before = setup.filter(&setup.initial_params(request.seed))?;
     let folder = options.folder.join("runs").join(request.folder_name());
     let job = TrainingJob { request: request.clone(), folder: Some(folder) };
     let options = RunOptions {
