@@ -112,7 +112,7 @@ fn labels_that_name_nodes_are_explained() {
 fn minus_one_and_one_are_two_classes() {
     let sandbox = Sandbox::new();
     let row = |others: [&'static str; 2]| {
-        move |i: usize| format!("n{i},{},{}", i % 7, others[usize::from(i % 3 == 0)])
+        move |i: usize| format!("n{i},{},{}", i % 7, others[usize::from(i.is_multiple_of(3))])
     };
     write_ring(&sandbox, "signs", &format!("id,age,label\n{}", rows(row(["-1", "1"]))));
     let page = sandbox.stdout("data check signs");
