@@ -2,8 +2,9 @@
 
 use super::scores::Scores;
 
-/// Of configurations whose regrets differ by less than this, the faster one is chosen.
-const TIE: f64 = 0.0005;
+/// Models of which every portfolio contains a configuration, if one was measured: one that ignores the graph,
+/// and a low-pass filter.
+const REQUIRED: [&str; 2] = ["mlp", "appnp"];
 
 /// An ordered list of configurations.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +15,7 @@ pub struct Choice {
     pub regret: f64,
 }
 
-/// Chooses at most `size` configurations without any result on the graphs left out, and without settings that
+/// Chooses about `size` configurations without any result on the graphs left out, and without settings that
 /// are known only from them. Ends early if no configuration lowers the regret.
 pub fn choose(scores: &Scores, left_out: &[String], size: usize) -> Choice {
     let graphs: Vec<&String> = scores.graphs.iter().filter(|g| !left_out.contains(g)).collect();
@@ -22,7 +23,8 @@ pub fn choose(scores: &Scores, left_out: &[String], size: usize) -> Choice {
         .filter(|&index| !scores.configurations[index].is_only_from(left_out))
         .collect();
     let best = |of: &[usize], graph: &str| {
-        of.iter().filter_map(|&index| scores.value(index, graph)).fold(0.0, f64::max)
+        let measured = of.iter().filter_map(|&index| scores.value(index, graph));
+        measured.fold(scores.lowest(graph), f64::max)
     };
     let highest: Vec<f64> = graphs.iter().map(|graph| best(&allowed, graph)).collect();
     let regret = |of: &[usize]| {
@@ -30,17 +32,27 @@ pub fn choose(scores: &Scores, left_out: &[String], size: usize) -> Choice {
         each.sum::<f64>() / graphs.len().max(1) as f64
     };
     let mut order = vec![0];
+    let gain = |order: &[usize], index: usize| {
+        let reduction = regret(order) - regret(&[order, &[index]].concat());
+        (reduction, reduction / scores.relative_time(index).sqrt())
+    };
+    let next = |order: &[usize], model: Option<&str>| {
+        let is_asked = |index: &usize| {
+            let own = &scores.configurations[*index].model;
+            !order.contains(index) && model.is_none_or(|model| own == model)
+        };
+        let candidates = allowed.iter().copied().filter(is_asked);
+        let scored = candidates.map(|index| (index, gain(order, index)));
+        scored.max_by(|a, b| a.1.1.total_cmp(&b.1.1))
+    };
+    for model in REQUIRED {
+        order.extend(next(&order, Some(model)).map(|(index, _)| index));
+    }
     while order.len() < size {
-        let with = |index: usize| regret(&[&order[..], &[index]].concat());
-        let others = allowed.iter().copied().filter(|index| !order.contains(index));
-        let scored: Vec<(usize, f64)> = others.map(|index| (index, with(index))).collect();
-        let lowest = scored.iter().map(|(_, regret)| *regret).fold(f64::INFINITY, f64::min);
-        if lowest > regret(&order) - 1e-9 {
-            break;
+        match next(&order, None) {
+            Some((index, (reduction, _))) if reduction > 1e-9 => order.push(index),
+            _ => break,
         }
-        let tied = scored.iter().filter(|(_, regret)| *regret <= lowest + TIE);
-        let fastest = tied.min_by(|a, b| scores.seconds(a.0).total_cmp(&scores.seconds(b.0)));
-        order.extend(fastest.map(|(index, _)| *index));
     }
     Choice { regret: regret(&order), order }
 }
@@ -103,16 +115,20 @@ mod tests {
         let choice = choose(&scores, &scores.relatives("cora"), 9);
         // Without cora, the settings of b, which are those of cora, are not candidates.
         assert_eq!(choice.order, [0, 1]);
-        assert!((scores.regret(&choice.order, "cora") - 0.4).abs() < 1e-12);
+        assert!((scores.regret(&choice.order, "cora").unwrap() - 0.4).abs() < 1e-12);
         assert_eq!(scores.relatives("chameleon"), ["chameleon-filtered", "chameleon"]);
     }
 
     #[test]
-    fn of_equal_configurations_the_faster_one_is_chosen() {
+    fn fast_configurations_are_preferred_and_required_models_added() {
         let receipts = [
-            receipt("table2", "slow", "texas", 0.9, 5.0),
-            receipt("table2", "fast", "texas", 0.8999, 0.1),
+            receipt("table2", "slow", "texas", 0.9, 4.0),
+            receipt("table2", "fast", "texas", 0.8, 1.0),
+            receipt("table2", "mlp", "texas", 0.1, 1.0),
         ];
-        assert_eq!(choose(&Scores::new(&receipts), &[], 2).order, [0, 2]);
+        // The MLP first; then fast, with a gain of 0.7 in the time 1, before slow, with 0.8 / sqrt(4).
+        let scores = Scores::new(&receipts);
+        assert!((scores.relative_time(1) - 4.0).abs() < 1e-12);
+        assert_eq!(choose(&scores, &[], 4).order, [0, 3, 2, 1]);
     }
 }

@@ -65,6 +65,8 @@ fn train(program: &Path, configuration: &Configuration, protocol: &Protocol) -> 
     let mut command = Command::new(program);
     command.args(["train", protocol.graph, "--model", &configuration.model, "--quiet", "--json"]);
     command.args(["--split", protocol.split, "--runs", &protocol.runs.to_string()]);
+    // Times of different machines and loads are compared: one thread never waits for another.
+    command.args(["--threads", "1"]);
     command.arg("--out").arg(&folder).current_dir(root());
     for (key, value) in &configuration.hyper {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

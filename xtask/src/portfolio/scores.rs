@@ -116,11 +116,26 @@ impl Scores {
         self.cells.get(&(configuration, graph.to_owned())).map(|cell| cell.value)
     }
 
-    /// The mean time of a run over the graphs on which it was measured.
-    pub fn seconds(&self, configuration: usize) -> f64 {
+    /// The lowest value on a graph, which a configuration is assumed to have where it was not measured.
+    pub fn lowest(&self, graph: &str) -> f64 {
+        let measured = (0..self.configurations.len()).filter_map(|c| self.value(c, graph));
+        measured.reduce(f64::min).unwrap_or(0.0)
+    }
+
+    /// The time of a run divided by the median time on the same graph, averaged over the graphs on which the
+    /// configuration was measured; 1 if there are none.
+    pub fn relative_time(&self, configuration: usize) -> f64 {
         let own = self.cells.iter().filter(|((index, _), _)| *index == configuration);
-        let times: Vec<f64> = own.map(|(_, cell)| cell.seconds).collect();
-        times.iter().sum::<f64>() / times.len().max(1) as f64
+        let ratios: Vec<f64> =
+            own.map(|((_, graph), cell)| cell.seconds / self.median_seconds(graph)).collect();
+        if ratios.is_empty() { 1.0 } else { ratios.iter().sum::<f64>() / ratios.len() as f64 }
+    }
+
+    fn median_seconds(&self, graph: &str) -> f64 {
+        let on_graph = self.cells.iter().filter(|((_, other), _)| other == graph);
+        let mut times: Vec<f64> = on_graph.map(|(_, cell)| cell.seconds).collect();
+        times.sort_by(f64::total_cmp);
+        times.get(times.len() / 2).copied().filter(|time| *time > 0.0).unwrap_or(1.0)
     }
 
     /// A graph and its variants.
@@ -130,11 +145,12 @@ impl Scores {
         graphs.collect::<Vec<_>>().iter().filter(is_relative).cloned().collect()
     }
 
-    /// How far the best of some configurations is behind the best of all on a graph.
-    pub fn regret(&self, configurations: &[usize], graph: &str) -> f64 {
+    /// How far the best of some configurations is behind the best of all on a graph; `None` if none of them
+    /// was measured there.
+    pub fn regret(&self, configurations: &[usize], graph: &str) -> Option<f64> {
         let all = (0..self.configurations.len()).filter_map(|c| self.value(c, graph));
-        let own = configurations.iter().filter_map(|&c| self.value(c, graph));
-        all.fold(0.0, f64::max) - own.fold(0.0, f64::max)
+        let own = configurations.iter().filter_map(|&c| self.value(c, graph)).reduce(f64::max)?;
+        Some(all.fold(0.0, f64::max) - own)
     }
 
     /// A distinct name for every configuration: the model and the first graph of its settings.

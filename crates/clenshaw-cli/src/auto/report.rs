@@ -3,7 +3,7 @@
 use crate::filter_plot;
 use crate::output::{self, percent};
 use crate::train::interpretation;
-use clenshaw::experiment::{AutoAnswer, ConfigurationRow, Estimate, ReportedStudy, StudyEnd};
+use clenshaw::experiment::{AutoAnswer, Estimate, ReportedStudy, StudyEnd};
 use clenshaw::graph::Normalisation;
 use clenshaw::report::{Table, wrap_text};
 use serde_json::{Value as Json, json};
@@ -55,7 +55,7 @@ fn table(answer: &AutoAnswer) -> Table {
     for row in answer.configurations.iter().take(MAX_ROWS) {
         let gap = first.filter(|first| first.scores.len() == row.scores.len());
         table.add_row([
-            name(row),
+            row.title(),
             row.scores.len().to_string(),
             percent(row.validation),
             gap.map_or("-".into(), |first| percent(first.validation - row.validation)),
@@ -66,17 +66,13 @@ fn table(answer: &AutoAnswer) -> Table {
     table
 }
 
-fn name(row: &ConfigurationRow) -> String {
-    let tuned = if row.tuned { format!(", tuned (trial {})", row.trial) } else { String::new() };
-    format!("{}{tuned}", row.name)
-}
-
 /// The plot of the filter of the best spectral model; empty if there is none.
 fn filter_text(answer: &AutoAnswer) -> String {
     answer.filter.as_ref().map_or_else(String::new, |filter| {
         let kind = filter.model.operator.unwrap_or(Normalisation::Looped);
-        let title = format!("\nfilter of {}", filter.name);
-        filter_plot::in_terminal(&title, &filter.response, &answer.dataset, kind)
+        let title = format!("filter of {}", filter.name);
+        let plot = filter_plot::in_terminal(&title, &filter.response, &answer.dataset, kind);
+        format!("\n{plot}")
     })
 }
 

@@ -10,7 +10,7 @@ use super::{AutoOptions, GraphOverview, Objective, interval, temperature};
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
 use crate::experiment::Predictions;
-use crate::experiment::tuning::{FAILED, StudyEnd, mean};
+use crate::experiment::tuning::{FAILED, StudyEnd, TrialSource, mean};
 use crate::files::write_atomically;
 use crate::filter::Response;
 use crate::hyper::Params;
@@ -26,7 +26,7 @@ use std::sync::atomic::Ordering;
 /// The ensemble is selected among this many best configurations.
 const MAX_CANDIDATES: usize = 20;
 /// If fewer configurations than this were trained on all splits, those on fewer splits are candidates as well.
-const MIN_CANDIDATES: usize = 4;
+const MIN_CANDIDATES: usize = 3;
 
 /// The result of [`auto`](super::auto()).
 pub struct AutoAnswer {
@@ -85,9 +85,19 @@ pub struct ConfigurationRow {
     pub weight: f64,
 }
 
+impl ConfigurationRow {
+    /// The name of the entry and, if its settings were tuned, the trial, as in `gcn-cora, tuned (trial 31)`.
+    pub fn title(&self) -> String {
+        match self.tuned {
+            true => format!("{}, tuned (trial {})", self.name, self.trial),
+            false => self.name.clone(),
+        }
+    }
+}
+
 /// The best single configuration, as trained on one of the splits.
 pub struct SingleBest {
-    /// The entry of the portfolio it comes from.
+    /// The title of its configuration, see [`ConfigurationRow::title`].
     pub name: String,
     /// The mean validation score of its configuration.
     pub validation: f64,
@@ -105,7 +115,7 @@ pub struct SingleBest {
 
 /// The filter of a spectral configuration.
 pub struct SpectralFilter {
-    /// The entry of the portfolio it comes from.
+    /// The title of the configuration, see [`ConfigurationRow::title`].
     pub name: String,
     /// The model.
     pub model: &'static ModelInfo,
@@ -161,7 +171,12 @@ pub(super) fn answer(
     let mut tried = tried(trials, stored);
     let n_splits = candidate_splits(&tried);
     let candidates = candidates(trials, &tried, n_splits, options);
-    let Some(best) = candidates.first() else { return Err(no_results(trials, end)) };
+    let value = |candidate: &Candidate<'_>| {
+        let row = &candidate.tried.row;
+        (row.scores.len(), row.validation)
+    };
+    let better = |best, next| if is_better(value(next), value(best)) { next } else { best };
+    let best = candidates.iter().reduce(better).ok_or_else(|| no_results(trials, end))?;
     let parts: Vec<ValidationPart> = (0..n_splits).map(|i| part(trials, &candidates, i)).collect();
     let counts = select(trials.objective, &parts);
     let members: Vec<(usize, &Candidate<'_>)> =
@@ -203,7 +218,7 @@ pub(super) fn answer(
         objective: trials.objective,
         configurations: tried.into_iter().map(|tried| tried.row).collect(),
         failed: failed(trials, stored),
-        trials: stored.iter().filter(|trial| trial.state.is_finished()).count(),
+        trials: trials.n_counted(stored),
         end,
         ensemble,
         ensemble_validation,
@@ -376,10 +391,10 @@ fn bundle(
 ) -> ModelEnsemble {
     let total: usize = members.iter().map(|(count, _)| count).sum();
     let member = |(count, candidate): &(usize, &Candidate<'_>), split: usize| {
-        let configuration = &candidate.tried.configuration;
+        let Tried { configuration, row } = candidate.tried;
         EnsembleMember {
             weight: *count as f64 / (total * n_splits) as f64,
-            configuration: configuration.entry.clone(),
+            configuration: row.title(),
             file: trials.members.relative_path(configuration, split),
         }
     };
@@ -403,7 +418,7 @@ fn single_best(trials: &PortfolioTrials<'_>, best: &Candidate<'_>) -> Result<Sin
     let parts = [own.train().to_vec(), own.val().to_vec(), test.to_vec()];
     Ok(SingleBest {
         parts: Split::new(&format!("auto {split}"), parts)?,
-        name: row.name.clone(),
+        name: row.title(),
         validation: row.validation,
         split,
         model,
@@ -424,7 +439,7 @@ fn spectral_filter(
         let known = run.training.and_then(|training| training.filter.clone());
         let read = || trials.members.model(configuration, 0)?.filter(&trials.dataset).ok()?;
         Some(SpectralFilter {
-            name: tried.row.name.clone(),
+            name: tried.row.title(),
             model: configuration.model,
             validation: tried.row.validation,
             response: known.or_else(read)?,

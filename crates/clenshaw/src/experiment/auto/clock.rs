@@ -94,6 +94,8 @@ pub(super) enum RunCheck {
 
 /// A run is not started, or given up, if fewer epochs than this fit into its time.
 const MIN_EPOCHS: f64 = 30.0;
+/// The result of a run that is stopped after fewer epochs than this is not kept, if there are others.
+const MIN_KEPT: usize = 10;
 /// The time of an epoch is measured over this many.
 const MEASURED_EPOCHS: usize = 3;
 
@@ -106,7 +108,11 @@ impl RunLimit {
             return RunCheck::TooSlow(per_epoch);
         }
         // Another epoch must fit.
-        if seconds + per_epoch > limit { RunCheck::Stop } else { RunCheck::Continue }
+        match seconds + per_epoch > limit {
+            false => RunCheck::Continue,
+            true if self.may_skip && epochs < MIN_KEPT => RunCheck::TooSlow(per_epoch),
+            true => RunCheck::Stop,
+        }
     }
 }
 
@@ -136,10 +142,12 @@ mod tests {
         assert_eq!(limit.check(2, 2.0), RunCheck::Continue);
         assert_eq!(limit.check(3, 3.0), RunCheck::TooSlow(1.0));
         assert_eq!(limit.check(3, 0.9), RunCheck::Continue);
+        assert_eq!(limit.check(2, 9.0), RunCheck::TooSlow(4.5));
+        assert_eq!(limit.check(20, 9.9), RunCheck::Stop);
         let first = RunLimit { may_skip: false, ..limit };
         assert_eq!(first.check(3, 3.0), RunCheck::Continue);
         assert_eq!(first.check(9, 9.0), RunCheck::Continue);
-        assert_eq!(first.check(9, 9.1), RunCheck::Stop);
+        assert_eq!(first.check(9, 9.5), RunCheck::Stop);
         assert_eq!(RunLimit::default().check(9, 1e9), RunCheck::Continue);
     }
 }

@@ -133,6 +133,33 @@ const MAX_TRIALS: usize = 100_000;
 /// # Errors
 /// If the request is invalid, the graph cannot be loaded or has too few labelled nodes to compare models,
 /// an existing study differs, the storage fails, or no run has finished.
+///
+/// ```
+/// use clenshaw::data::Store;
+/// use clenshaw::experiment::{AutoOptions, AutoRequest, auto};
+/// use clenshaw_tune::JournalStorage;
+/// use std::sync::atomic::AtomicBool;
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let folder = folder.path();
+/// let mut request = AutoRequest::new("csbm:nodes=120", "my study");
+/// (request.trials, request.budget) = (Some(3), None);
+/// request.portfolio.set("max_epochs", "5")?;
+/// let options = AutoOptions {
+///     threads: 1,
+///     jobs: None,
+///     store: &Store::new(None),
+///     folder,
+///     on_event: &|_| {},
+///     cancel: &AtomicBool::new(false),
+/// };
+/// let storage = JournalStorage::open(folder.join("study.journal"))?;
+/// let answer = auto(&request, &storage, &options)?;
+/// let estimate = answer.estimate.as_ref().expect("there are test nodes");
+/// println!("{:.2} between {:?}", estimate.score, estimate.interval);
+/// answer.save(folder)?;
+/// # Ok::<(), clenshaw::Error>(())
+/// ```
 pub fn auto(
     request: &AutoRequest,
     storage: &dyn Storage,

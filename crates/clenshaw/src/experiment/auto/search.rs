@@ -134,14 +134,9 @@ impl<'a> Search<'a> {
         entry: usize,
     ) -> impl Iterator<Item = &'t Trial> + use<'t, 'a> {
         let search = *self;
-        let counts = |trial: &Trial| match trial.state {
-            TrialState::Waiting => false,
-            TrialState::Fail => trial.user_attrs.contains_key(FAILED),
-            _ => true,
-        };
         let is_own =
             move |trial: &&Trial| trial.params.len() == 1 && search.entry(trial) == Some(entry);
-        trials.iter().filter(is_own).filter(move |trial| counts(trial))
+        trials.iter().filter(is_own).filter(|trial| is_attempt(trial))
     }
 
     /// The rung of a trial of the portfolio, and the scores of the earlier trials of its entry.
@@ -152,8 +147,8 @@ impl<'a> Search<'a> {
         (earlier.len().min(self.rungs().len() - 1), longest.unwrap_or_default())
     }
 
-    /// The next step, when this share of the time has been used.
-    pub fn next_step(&self, trials: &[Trial], number: u64, share: f64) -> SearchStep {
+    /// The step with this index, when this share of the time has been used.
+    pub fn next_step(&self, trials: &[Trial], index: u64, share: f64) -> SearchStep {
         let rungs = self.rungs();
         let has_results = trials.iter().any(|trial| !scores(trial).is_empty());
         if share >= 1.0 {
@@ -170,7 +165,7 @@ impl<'a> Search<'a> {
                 return SearchStep::Portfolio(entry);
             }
         }
-        match self.entry_to_tune(trials, number) {
+        match self.entry_to_tune(trials, index) {
             Some(entry) => SearchStep::Tune(entry),
             None => SearchStep::End,
         }
@@ -195,7 +190,7 @@ impl<'a> Search<'a> {
     }
 
     /// An entry of one of the best models that can be tuned; `None` if there are none.
-    fn entry_to_tune(&self, trials: &[Trial], number: u64) -> Option<usize> {
+    fn entry_to_tune(&self, trials: &[Trial], index: u64) -> Option<usize> {
         let mut best: Vec<(&str, usize, (usize, f64))> = vec![];
         for trial in trials {
             let Some(entry) = self.entry(trial) else { continue };
@@ -212,7 +207,7 @@ impl<'a> Search<'a> {
             }
         }
         best.sort_by(|a, b| b.2.0.cmp(&a.2.0).then(b.2.1.total_cmp(&a.2.1)));
-        let stream = Stream::new(self.seed, "auto").named("model").numbered(number);
+        let stream = Stream::new(self.seed, "auto").named("model").numbered(index);
         let weights = &TUNED_MODELS[..TUNED_MODELS.len().min(best.len())];
         let mut draw = stream.clone().unit() * weights.iter().sum::<f64>();
         let position = weights.iter().position(|weight| {
@@ -232,10 +227,14 @@ impl<'a> Search<'a> {
         if let Some(waiting) = next.waiting {
             return Ok(self.stored_params(waiting));
         }
-        match self.next_step(trials, next.number, share) {
+        // Not the number of the trial: that depends on interruptions.
+        let earlier =
+            trials.iter().filter(|trial| trial.number != next.number && is_attempt(trial));
+        let index = earlier.count() as u64;
+        match self.next_step(trials, index, share) {
             SearchStep::End => Ok(None),
             SearchStep::Portfolio(entry) => Ok(Some(self.portfolio_params(entry))),
-            SearchStep::Tune(entry) => self.tuned_params(trials, next.number, entry),
+            SearchStep::Tune(entry) => self.tuned_params(trials, index, entry),
         }
     }
 
@@ -265,18 +264,21 @@ impl<'a> Search<'a> {
     fn tuned_params(
         &self,
         trials: &[Trial],
-        number: u64,
+        index: u64,
         entry: usize,
     ) -> clenshaw_tune::Result<Option<clenshaw_tune::Params>> {
         let model = self.portfolio.entries[entry].model;
         let space = space(model);
-        let results: Vec<Trial> =
+        let mut results: Vec<Trial> =
             trials.iter().filter_map(|trial| self.in_space(trial, model, &space)).collect();
+        (0..).zip(&mut results).for_each(|(number, trial)| trial.number = number);
+        let number = results.len() as u64;
         let tried: Vec<String> =
             trials.iter().filter_map(|t| Some(self.configuration(&t.params)?.id())).collect();
         let sampler = Sampler::Tpe(Tpe { n_startup_trials: STARTUP_TRIALS, ..Tpe::default() });
         for attempt in 0..ATTEMPTS {
-            let seed = Stream::new(self.seed, "auto").named("tuning").bits(attempt);
+            let stream = Stream::new(self.seed, "auto").named("tuning").numbered(index);
+            let seed = stream.bits(attempt);
             let direction = Direction::Maximize;
             let context =
                 SamplingContext { space: &space, trials: &results, direction, seed, number };
@@ -313,6 +315,15 @@ impl<'a> Search<'a> {
             value: Some(mean(&scores)),
             ..trial.clone()
         })
+    }
+}
+
+/// Whether a trial counts: enqueued and interrupted ones do not.
+fn is_attempt(trial: &Trial) -> bool {
+    match trial.state {
+        TrialState::Waiting => false,
+        TrialState::Fail => trial.user_attrs.contains_key(FAILED),
+        _ => true,
     }
 }
 

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::experiment::tuning::{Evaluation, StudyContext, TrialSource, mean};
 use crate::filter::Response;
 use crate::hyper::Scaling;
+use crate::tensor::Mat;
 use crate::train::{Fit, ModelProvenance, Outcome, Setup, TrainedModel};
 use clenshaw_tune::{AttrKind, NextTrial, Params, Trial, TrialState};
 use serde_json::json;
@@ -40,8 +41,8 @@ pub(super) struct PortfolioTrials<'a> {
 
 /// A run on one split.
 pub(super) enum SplitRun {
-    /// The score on the validation nodes, the filter and the time in seconds.
-    Scored { score: f64, filter: Option<Response>, seconds: f64 },
+    /// The score on the validation nodes, the filter, and the time in seconds if it is known.
+    Scored { score: f64, filter: Option<Response>, seconds: Option<f64> },
     /// Why the configuration is given up.
     TooSlow(String),
 }
@@ -73,7 +74,7 @@ impl PortfolioTrials<'_> {
     }
 
     /// The score of predicted probabilities on the validation nodes of a split.
-    pub fn score(&self, probabilities: &crate::tensor::Mat<f32>, split: usize) -> f64 {
+    pub fn score(&self, probabilities: &Mat<f32>, split: usize) -> f64 {
         let nodes = self.hold_out.validation[split].val();
         self.objective.score(probabilities, nodes, &self.labels(nodes))
     }
@@ -135,7 +136,23 @@ impl PortfolioTrials<'_> {
         let filter = outcome.filter.clone();
         let model = TrainedModel::new(setup, &outcome.weights, provenance);
         self.members.put(configuration, split, &model, (outcome, seconds))?;
-        Ok(SplitRun::Scored { score, filter, seconds })
+        Ok(SplitRun::Scored { score, filter, seconds: Some(seconds) })
+    }
+
+    /// The result of a run whose model is in the folder, for example that of an interrupted trial.
+    fn known_run(
+        &self,
+        configuration: &Configuration,
+        split: usize,
+        threads: usize,
+    ) -> Option<SplitRun> {
+        let run = self.members.get(configuration, split, threads)?;
+        let training = run.training.as_ref();
+        Some(SplitRun::Scored {
+            score: self.score(&run.probabilities, split),
+            filter: training.and_then(|training| training.filter.clone()),
+            seconds: training.map(|training| training.seconds),
+        })
     }
 
     /// The time for the next run of a trial of the portfolio, or of tuning without a rung.
@@ -255,14 +272,20 @@ impl TrialSource for PortfolioTrials<'_> {
         let (mut first_filter, mut times) = (None, vec![]);
         for i in scores.len()..n_splits {
             let limit = self.limit(&trials, rung);
-            let run = (&configuration, &setup);
-            match self.train_split(run, i, threads, limit, should_continue)? {
+            let run = match self.known_run(&configuration, i, threads) {
+                Some(run) => run,
+                None => {
+                    let run = (&configuration, &setup);
+                    self.train_split(run, i, threads, limit, should_continue)?
+                }
+            };
+            match run {
                 // Earlier splits count even if the time ends.
                 SplitRun::TooSlow(_) if !scores.is_empty() => break,
                 SplitRun::TooSlow(reason) => return Ok(Evaluation::Skipped(reason)),
                 SplitRun::Scored { score, filter, seconds } => {
                     scores.push(score);
-                    times.push(seconds);
+                    times.extend(seconds);
                     if i == 0 {
                         first_filter = filter;
                     }
