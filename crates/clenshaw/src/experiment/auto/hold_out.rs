@@ -3,7 +3,7 @@
 //! Test nodes play no part in any choice: they are in none of the validation splits, and their labels are read
 //! by `answer.rs` alone, after everything else. All other labelled nodes are development nodes.
 
-use super::AutoRequest;
+use super::{AutoRequest, GraphOrigin};
 use crate::data::{Dataset, Split, SplitKind};
 use crate::error::{Error, Result};
 use crate::rng::Stream;
@@ -33,12 +33,12 @@ impl HoldOut {
     ///
     /// # Errors
     /// If the split cannot be made, or if there are too few labelled nodes.
-    pub fn new(dataset: &Dataset, request: &AutoRequest) -> Result<Self> {
+    pub fn new(dataset: &Dataset, request: &AutoRequest, origin: GraphOrigin) -> Result<Self> {
         check_size(dataset, &dataset.labelled())?;
         let mut notes = vec![];
         let kind = match &request.split {
             Some(kind) => kind.clone(),
-            None => default_split(dataset, &mut notes),
+            None => default_split(dataset, origin, &mut notes),
         };
         let split = kind.draw(dataset, request.seed)?;
         let development: Vec<u32> = [split.train(), split.val()].concat();
@@ -71,10 +71,15 @@ fn is_drawn(kind: &SplitKind) -> bool {
     matches!(kind, SplitKind::Balanced | SplitKind::Stratified | SplitKind::Ratio(_))
 }
 
-/// The split that comes with the graph, or a stratified one; without test nodes if there are few labels.
-fn default_split(dataset: &Dataset, notes: &mut Vec<String>) -> SplitKind {
+/// The split that comes with the user's own graph, or a stratified one; without test nodes if there are few
+/// labels.
+fn default_split(dataset: &Dataset, origin: GraphOrigin, notes: &mut Vec<String>) -> SplitKind {
     let n = dataset.labelled().len();
-    match SplitKind::default_for(dataset) {
+    let kind = match origin {
+        GraphOrigin::Own => SplitKind::default_for(dataset),
+        GraphOrigin::Public => SplitKind::Stratified,
+    };
+    match kind {
         SplitKind::Stratified if n < MIN_FOR_TEST => {
             notes.push(format!(
                 "only {n} nodes have a label, too few to set some aside: no score is estimated \
@@ -146,7 +151,7 @@ mod tests {
     #[test]
     fn validation_splits_cover_the_development_nodes_and_no_test_node() {
         let dataset = data::load("csbm:nodes=200").unwrap();
-        let hold_out = HoldOut::new(&dataset, &request(None)).unwrap();
+        let hold_out = HoldOut::new(&dataset, &request(None), GraphOrigin::Own).unwrap();
         let drawn = SplitKind::Stratified.draw(&dataset, 4).unwrap();
         assert_eq!(hold_out.split.test(), drawn.test());
         assert_eq!(hold_out.validation[0].train(), drawn.train());
@@ -173,16 +178,29 @@ mod tests {
         let published = data::load_published(&data::Store::new(None), "cora");
         // The public split refers to Planetoid's files; without them, there is nothing to compare.
         let Ok(published) = published else { return drop(dataset) };
-        let hold_out = HoldOut::new(&published, &request(Some("public"))).unwrap();
+        let hold_out =
+            HoldOut::new(&published, &request(Some("public")), GraphOrigin::Public).unwrap();
         let split = fixed.draw(&published, 4).unwrap();
         assert!(hold_out.validation.iter().all(|other| other.val() == split.val()));
+    }
+
+    #[test]
+    fn splits_that_come_with_a_graph_are_the_default_of_own_graphs_only() {
+        let mut dataset = data::load("csbm:nodes=60").unwrap();
+        let parts = [(0..30).collect(), (30..40).collect(), (40..60).collect()];
+        let split = Split::new("own", parts).unwrap();
+        dataset.splits = vec![data::FixedSplit { name: "own".into(), split: split.clone() }];
+        let test =
+            |origin| HoldOut::new(&dataset, &request(None), origin).unwrap().split.test().to_vec();
+        assert_eq!(test(GraphOrigin::Own), split.test());
+        assert_ne!(test(GraphOrigin::Public), split.test());
     }
 
     #[test]
     fn few_labels_are_reported_and_too_few_rejected() {
         let mut dataset = data::load("csbm:nodes=60").unwrap();
         dataset.y[40..].fill(None);
-        let hold_out = HoldOut::new(&dataset, &request(None)).unwrap();
+        let hold_out = HoldOut::new(&dataset, &request(None), GraphOrigin::Own).unwrap();
         assert!(hold_out.split.test().is_empty());
         assert!(
             hold_out.notes[0].starts_with("only 40 nodes have a label"),
@@ -190,10 +208,12 @@ mod tests {
             hold_out.notes
         );
         assert!(hold_out.validation.iter().all(|split| !split.val().is_empty()));
-        let hold_out = HoldOut::new(&dataset, &request(Some("stratified"))).unwrap();
+        let hold_out =
+            HoldOut::new(&dataset, &request(Some("stratified")), GraphOrigin::Own).unwrap();
         assert!(hold_out.notes[0].starts_with("only 8 test nodes"), "{:?}", hold_out.notes);
         dataset.y[7..].fill(None);
-        let error = HoldOut::new(&dataset, &request(None)).unwrap_err().to_string();
+        let error =
+            HoldOut::new(&dataset, &request(None), GraphOrigin::Own).unwrap_err().to_string();
         assert!(error.contains("too small to compare models: 7 labelled nodes"), "{error}");
     }
 }

@@ -56,7 +56,8 @@ mod tests {
     #[test]
     fn wilson_interval_matches_known_values() {
         // 8 of 10: (0.4902, 0.9433); 10 of 10: (0.7225, 1), as in statsmodels' proportion_confint.
-        let close = |(a, b): (f64, f64), (c, d)| (a - c).abs() < 1e-4 && (b - d).abs() < 1e-4;
+        let close =
+            |(a, b): (f64, f64), (c, d): (f64, f64)| (a - c).abs() < 1e-4 && (b - d).abs() < 1e-4;
         assert!(close(wilson(0.8, 10), (0.4902, 0.9433)), "{:?}", wilson(0.8, 10));
         assert!(close(wilson(1.0, 10), (0.7225, 1.0)), "{:?}", wilson(1.0, 10));
     }

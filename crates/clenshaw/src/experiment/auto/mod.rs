@@ -123,6 +123,15 @@ pub enum AutoEvent<'a> {
     Selecting,
 }
 
+/// Where a graph comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GraphOrigin {
+    /// The registry of data sets.
+    Public,
+    /// The user's files.
+    Own,
+}
+
 /// On graphs with at most this many stored numbers (features and edges), trials run in parallel by default.
 const SMALL_GRAPH: usize = 2_000_000;
 /// The maximum number of trials.
@@ -167,8 +176,8 @@ pub fn auto(
 ) -> Result<AutoAnswer> {
     let clock = BudgetClock::start(request.budget);
     request.check()?;
-    let (dataset, is_own_graph) = request.load(options.store)?;
-    let hold_out = HoldOut::new(&dataset, request)?;
+    let (dataset, origin) = request.load(options.store)?;
+    let hold_out = HoldOut::new(&dataset, request, origin)?;
     let objective = request.objective.unwrap_or_else(|| Objective::of(dataset.metric));
     objective.check(&dataset)?;
     let overview = GraphOverview::of(&dataset, &hold_out);
@@ -177,8 +186,7 @@ pub fn auto(
     let clock = clock.after(study::earlier_seconds(storage, study_id)?);
     let members =
         MemberStore::open(options.folder, dataset.clone(), &hold_out.validation, request.seed)?;
-    let trials =
-        PortfolioTrials { request, objective, dataset, hold_out, members, clock, is_own_graph };
+    let trials = PortfolioTrials { request, objective, dataset, hold_out, members, clock, origin };
     let end = run_trials(&trials, storage, study_id, options)?;
     (options.on_event)(AutoEvent::Selecting);
     let stored = storage.trials(study_id)?;
@@ -250,13 +258,16 @@ impl AutoRequest {
         format!("{}-{}", graph_label(&self.graph), search::short_digest(&text, 8))
     }
 
-    /// Loads the graph; also returns whether it is the user's own.
-    fn load(&self, store: &Store) -> Result<(Arc<Dataset>, bool)> {
-        let is_own = !matches!(data::resolve(store, &self.graph)?, ResolvedGraph::Known(_));
+    /// Loads the graph.
+    fn load(&self, store: &Store) -> Result<(Arc<Dataset>, GraphOrigin)> {
+        let origin = match data::resolve(store, &self.graph)? {
+            ResolvedGraph::Known(_) => GraphOrigin::Public,
+            ResolvedGraph::Path | ResolvedGraph::Imported(_) => GraphOrigin::Own,
+        };
         let mut request = Request::new(&self.graph, "mlp")?;
         request.table = self.table.clone();
         request.split = self.split.clone().unwrap_or(SplitKind::Stratified);
-        Ok((Arc::new(request.load(store)?), is_own))
+        Ok((Arc::new(request.load(store)?), origin))
     }
 
     fn check(&self) -> Result<()> {

@@ -182,13 +182,14 @@ fn shuffled(y: &[Option<u32>]) -> Vec<Option<u32>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::AutoRequest;
+    use super::super::{AutoRequest, GraphOrigin};
     use super::*;
     use crate::data;
 
     fn overview(graph: &str) -> GraphOverview {
         let dataset = data::load(graph).unwrap();
-        let hold_out = HoldOut::new(&dataset, &AutoRequest::new(graph, "s")).unwrap();
+        let hold_out = HoldOut::new(&dataset, &AutoRequest::new(graph, "s"), GraphOrigin::Public);
+        let hold_out = hold_out.unwrap();
         GraphOverview::of(&dataset, &hold_out)
     }
 

@@ -1,12 +1,11 @@
 //! The trials of the study: training on validation splits, within the time that is left.
 
-use super::AutoRequest;
-use super::SMALL_GRAPH;
 use super::clock::{BudgetClock, RunCheck, RunLimit};
 use super::hold_out::HoldOut;
 use super::members::MemberStore;
 use super::objective::Objective;
 use super::search::{CONFIGURATION, Configuration, RUN_SECONDS, SCORES, Search, scores};
+use super::{AutoRequest, GraphOrigin, SMALL_GRAPH};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::experiment::tuning::{Evaluation, StudyContext, TrialSource, mean};
@@ -35,8 +34,7 @@ pub(super) struct PortfolioTrials<'a> {
     pub hold_out: HoldOut,
     pub members: MemberStore,
     pub clock: BudgetClock,
-    /// Whether the graph is the user's own, whose columns are standardised.
-    pub is_own_graph: bool,
+    pub origin: GraphOrigin,
 }
 
 /// A run on one split.
@@ -64,7 +62,7 @@ impl PortfolioTrials<'_> {
     pub fn configuration(&self, params: &Params) -> Option<Configuration> {
         let mut configuration = self.search().configuration(params)?;
         let hyper = &mut configuration.hyper;
-        if self.is_own_graph {
+        if self.origin == GraphOrigin::Own {
             hyper.set_value("scaling", Scaling::Standard.word()).ok()?;
         }
         if self.objective.weighs_classes_equally() {

@@ -4,6 +4,7 @@ function choiceSections(choice) {
   return [
     section("answer", "Answer", choiceHeadline(choice), choiceWarnings(choice), el("ul", null, choice.explanation.map((line) => el("li", null, line))), choiceFacts(choice)),
     section("configurations", "Configurations", configurationTable(choice), configurationNote(choice), failedList(choice)),
+    section("single", "The best single model", note(`The next sections describe one model of ${choice.single.name}, as trained on one of the validation splits; the predictions of the answer are those of the ensemble.`)),
   ];
 }
 
@@ -40,7 +41,7 @@ function configurationTable(choice) {
   const gap = (row) => (row.scores.length === best.scores.length ? row.validation - best.validation : null);
   const settings = (row) => Object.entries(row.hyper).map(([name, value]) => `${name} ${plainValue(value)}`).join(", ");
   const columns = [
-    { title: "configuration", value: (row) => row.name, cell: (row) => `${shortName(row.name, 40)}${row.tuned ? ", tuned" : ""}` },
+    { title: "configuration", value: (row) => row.name, cell: (row) => `${shortName(row.name, 40)}${row.tuned ? `, tuned (trial ${row.trial})` : ""}` },
     { title: "model", value: (row) => row.model, cell: (row) => row.model },
     { title: "splits", numeric: true, value: (row) => row.scores.length, cell: (row) => integer(row.scores.length) },
     { title: `validation ${choice.objective}`, numeric: true, value: (row) => row.validation, cell: (row) => percent(row.validation, 2) },

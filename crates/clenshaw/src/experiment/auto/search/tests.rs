@@ -141,7 +141,7 @@ fn interrupted_trials_are_repeated_and_failed_entries_dropped() {
     study.tell(&first, TrialOutcome::Fail).unwrap();
     simulation.storage.enqueue_trial(study.id(), &first.retry_params()).unwrap();
     let again = ask();
-    assert_eq!((search.entry(&again), again.params), (Some(0), first.params));
+    assert_eq!((search.entry(&again), &again.params), (Some(0), &first.params));
     let attrs = [(FAILED.to_owned(), json!("out of memory"))].into();
     simulation.storage.set_trial_attrs(again.id, AttrKind::User, &attrs).unwrap();
     study.tell(&again, TrialOutcome::Fail).unwrap();
