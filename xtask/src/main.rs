@@ -10,6 +10,7 @@ mod deny;
 mod fuzz;
 mod soak;
 mod peers;
+mod portfolio;
 
 use std::process::ExitCode;
 
@@ -46,6 +47,12 @@ const TASKS: &[Task] = &[
                --only step|layers|training, --rounds N, --training-rounds N, --threads N, --large, \
                --no-dgl, --baseline PROGRAM",
         run: peers::run,
+    },
+    Task {
+        name: "portfolio",
+        help: "choose the portfolio of `clenshaw auto` from receipts; --measure trains what is missing; \
+               --graphs A,B, --candidates N, --max-seconds S, --program PROGRAM",
+        run: portfolio::run,
     },
     Task {
         name: "wheel",

@@ -15,6 +15,7 @@ mod demo;
 mod train;
 mod compare;
 mod tune;
+mod auto;
 mod predict;
 mod explain;
 mod run_folder;
@@ -38,6 +39,7 @@ use std::process::ExitCode;
 /// All subcommands, in the order of the help.
 static SUBCOMMANDS: &[Subcommand] = &[
     Subcommand::of::<demo::Demo>().with_portable(),
+    Subcommand::of::<auto::Auto>().with_portable(),
     Subcommand::of::<train::Train>().with_portable(),
     Subcommand::of::<compare::Compare>().with_portable(),
     Subcommand::of::<tune::Tune>().with_portable(),
@@ -63,6 +65,7 @@ Set CLENSHAW_CPU to portable, avx2 or avx512 to select the instruction set.
 
 Examples:
   clenshaw demo                                   Train five models on two graphs
+  clenshaw auto my-graph/ --budget 10m            Find the best model for your own graph
   clenshaw train my-graph/                        Train on your own edges.csv and nodes.csv
   clenshaw predict latest --only unlabelled       Classify the nodes without a label
   clenshaw explain latest 17                      Show what a prediction is based on

@@ -3,7 +3,7 @@
 use crate::options::{DataOption, JsonOption, ThreadsOption, whole};
 use crate::{RunSubcommand, output, run_folder};
 use clap::{Parser, ValueEnum};
-use clenshaw::experiment::{self, Predictions};
+use clenshaw::experiment::{self, ModelEnsemble, Predictions};
 use clenshaw::train::TrainedModel;
 use clenshaw::{Error, Result};
 use serde_json::{Value as Json, json};
@@ -14,7 +14,8 @@ use std::path::PathBuf;
 #[command(name = "predict", after_help = AFTER_HELP)]
 pub struct Predict {
     /// Run folder, as written by `clenshaw train`, `compare` or `demo` (a path, a name in `runs` or a unique
-    /// prefix of one, or `latest` for the newest), or a model file (.safetensors)
+    /// prefix of one, or `latest` for the newest), the folder of an ensemble, as written by `clenshaw auto`,
+    /// or a model file (.safetensors)
     run: PathBuf,
     /// Graph to classify, with the same feature columns [default: the graph of the run; required
     /// with a model file]
@@ -56,6 +57,7 @@ both are reported as warnings.
 Examples:
   clenshaw predict latest --only unlabelled
   clenshaw predict latest next-year/ --out next-year.csv
+  clenshaw predict runs/auto/mine-0a1b2c3d next-year/
   clenshaw predict runs/cora-clenshaw-gcn-0a1b2c3d --seed 3
   clenshaw predict runs/mine-gcn-0a1b2c3d/runs/0/model.safetensors other-graph/ --json";
 
@@ -87,6 +89,11 @@ impl Predict {
     /// Applies the run or the model file to the graph; a model file requires a graph and no `--seed`.
     fn predictions(&self) -> Result<Predictions> {
         let (store, threads) = (self.data.store(), self.threads.count());
+        if self.run.is_dir()
+            && let Some(ensemble) = ModelEnsemble::load(&self.run)?
+        {
+            return ensemble.predict(&self.run, &store, self.graph.as_deref(), threads);
+        }
         if !self.run.is_file() {
             let folder = run_folder::find(&self.run)?;
             let graph = self.graph.as_deref();

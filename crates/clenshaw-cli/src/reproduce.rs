@@ -8,8 +8,8 @@ use crate::progress::Progress;
 use crate::{RunSubcommand, interrupt, output};
 use clap::Parser;
 use clenshaw::experiment::{
-    EXPERIMENTS, ExperimentInfo, ExperimentKind, Filters, GraphStatistics, ResultTable, Selection,
-    Theorems, find_experiment,
+    AutoExperiment, EXPERIMENTS, ExperimentInfo, ExperimentKind, Filters, GraphStatistics,
+    Receipts, ResultTable, Selection, Theorems, find_experiment,
 };
 use clenshaw::report::{Comparison, svg_to_png, wrap_text};
 use clenshaw::{Error, Result};
@@ -34,6 +34,12 @@ pub struct Reproduce {
     /// Stop training after this time, such as 90s, 30m or 2h [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
+    /// Time of each search of the experiment `auto` [default: set by the experiment]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    search_budget: Option<Duration>,
+    /// Number of trials of each search of the experiment `auto`, instead of a time
+    #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
+    trials: Option<usize>,
     #[command(flatten)]
     threads: ThreadsOption,
     #[command(flatten)]
@@ -43,7 +49,8 @@ pub struct Reproduce {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Reuse the results recorded in the receipts (*.receipts.jsonl) of a folder, such as docs/results;
-    /// train only the cells without a receipt
+    /// train only the cells without a receipt. The experiment `auto` reads the scores of published settings
+    /// from them
     #[arg(long, value_name = "DIR")]
     receipts: Option<PathBuf>,
     #[command(flatten)]
@@ -61,7 +68,8 @@ Examples:
   clenshaw reproduce table1
   clenshaw reproduce table3 --only graph=cora,model=clenshaw-gcn
   clenshaw reproduce table3 --receipts docs/results
-  clenshaw reproduce ablation --runs 5 --budget 30m";
+  clenshaw reproduce ablation --runs 5 --budget 30m
+  clenshaw reproduce auto --receipts docs/results";
 
 fn after_help() -> String {
     let width = EXPERIMENTS.iter().map(|info| info.name.len()).max().unwrap_or(0);
@@ -118,6 +126,10 @@ impl RunSubcommand for Reproduce {
                 let theorems = Theorems::from_toml(&info.file_name(), text)?;
                 self.measure(info, &selection, |options| theorems.measure(options))
             }
+            ExperimentKind::Auto(text) => {
+                let experiment = self.auto_experiment(info, text)?;
+                self.measure(info, &selection, |options| experiment.measure(options))
+            }
             ExperimentKind::Filters(text) => {
                 let filters = Filters::from_toml(&info.file_name(), text)?;
                 self.measure(info, &selection, |options| filters.measure(options))
@@ -131,14 +143,37 @@ impl Reproduce {
     fn check_options(&self, info: &ExperimentInfo) -> Result<()> {
         let is_result_table = matches!(info.kind, ExperimentKind::ResultTable(_));
         let is_statistics = matches!(info.kind, ExperimentKind::GraphStatistics(_));
+        let is_auto = matches!(info.kind, ExperimentKind::Auto(_));
+        if !is_auto && (self.search_budget.is_some() || self.trials.is_some()) {
+            let option = if self.trials.is_some() { "--trials" } else { "--search-budget" };
+            let problem = format!("cannot be used with {}: it has no searches", info.name);
+            return Err(Error::Data { place: option.into(), problem });
+        }
         let (option, reason) = match (&self.receipts, self.runs, self.budget) {
-            (Some(_), ..) if !is_result_table => ("--receipts", "this experiment has no receipts"),
+            (Some(_), ..) if !is_result_table && !is_auto => {
+                ("--receipts", "this experiment has no receipts")
+            }
             (_, Some(_), _) if is_statistics => ("--runs", "each graph is measured once"),
             (.., Some(_)) if is_statistics => ("--budget", "no model is trained"),
             _ => return Ok(()),
         };
         let problem = format!("cannot be used with {}: {reason}", info.name);
         Err(Error::Data { place: option.into(), problem })
+    }
+
+    /// Returns the comparison of `auto` with single models, with the options of the command line.
+    fn auto_experiment(&self, info: &ExperimentInfo, text: &str) -> Result<AutoExperiment> {
+        let mut experiment = AutoExperiment::from_toml(&info.file_name(), text)?;
+        if let Some(budget) = self.search_budget {
+            experiment = experiment.with_budget(budget);
+        }
+        if let Some(trials) = self.trials {
+            experiment = experiment.with_trials(trials);
+        }
+        Ok(match &self.receipts {
+            Some(folder) => experiment.with_receipts(Receipts::read_folder(folder)?),
+            None => experiment,
+        })
     }
 
     /// Returns the folder for the results of a resumable experiment.

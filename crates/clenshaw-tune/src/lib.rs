@@ -87,7 +87,7 @@ pub use storage::{
 };
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub use storage::{DatabaseOptions, RdbStorage};
-pub use study::Study;
+pub use study::{NextTrial, Study};
 pub use trial::{Attributes, Direction, Params, Trial, TrialOutcome, TrialState};
 
 /// The example of the README, compiled and run as a documentation test.

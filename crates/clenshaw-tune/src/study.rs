@@ -21,6 +21,35 @@ pub struct Study<'a> {
     has_heartbeats: bool,
 }
 
+/// The trial for which parameters are proposed, see [`Study::ask_params`].
+#[derive(Clone, Copy, Debug)]
+pub struct NextTrial<'a> {
+    /// Its number.
+    pub number: u64,
+    /// The enqueued trial that is started; `None` for a new one.
+    pub waiting: Option<&'a Trial>,
+}
+
+impl NextTrial<'_> {
+    /// The parameters of a search space: the fixed values of the enqueued trial, and otherwise the proposed
+    /// ones. `None` if a parameter has neither, or if there is neither an enqueued trial nor a proposal.
+    pub fn complete(
+        &self,
+        space: &BTreeMap<String, Distribution>,
+        proposed: Option<BTreeMap<String, f64>>,
+    ) -> Option<Params> {
+        if proposed.is_none() && self.waiting.is_none() {
+            return None;
+        }
+        let param = |(name, distribution): (&String, &Distribution)| {
+            let fixed = self.waiting.and_then(|trial| trial.fixed_param(name, distribution));
+            let internal = fixed.or_else(|| proposed.as_ref()?.get(name).copied())?;
+            Some((name.clone(), (distribution.clone(), internal)))
+        };
+        space.iter().map(param).collect()
+    }
+}
+
 impl<'a> Study<'a> {
     /// Opens the study of this name, or creates it if it does not exist. The sampler is TPE with seed 0, and no
     /// trial is pruned.
@@ -77,14 +106,26 @@ impl<'a> Study<'a> {
         space: &BTreeMap<String, Distribution>,
         propose: impl Fn(&[Trial], u64) -> Result<Option<BTreeMap<String, f64>>>,
     ) -> Result<Option<Trial>> {
+        self.ask_params(|trials, next| {
+            let proposed = propose(trials, next.number)?;
+            Ok(next.complete(space, proposed))
+        })
+    }
+
+    /// Like [`ask_with`](Self::ask_with), for a search space that differs between trials: `propose` returns
+    /// the parameters of the trial with their distributions, or `None` if none are left.
+    pub fn ask_params(
+        &self,
+        propose: impl Fn(&[Trial], NextTrial<'_>) -> Result<Option<Params>>,
+    ) -> Result<Option<Trial>> {
         let trials = self.trials()?;
         let waiting = self.storage.claim_waiting_trial(self.id)?;
         waiting.iter().try_for_each(|trial| self.record_start(trial))?;
         let number = waiting.as_ref().map_or(trials.len() as u64, |trial| trial.number);
-        let mut proposed = propose(&trials, number)?;
-        let mut trial = match waiting {
+        let mut params = propose(&trials, NextTrial { number, waiting: waiting.as_ref() })?;
+        let mut trial = match waiting.clone() {
             Some(trial) => trial,
-            None if proposed.is_none() => return Ok(None),
+            None if params.is_none() => return Ok(None),
             None => {
                 let trial = self.storage.create_trial(self.id)?;
                 self.record_start(&trial)?;
@@ -93,14 +134,8 @@ impl<'a> Study<'a> {
         };
         // If another worker has created a trial in the meantime, the number differs, and so do the values.
         if trial.number != number {
-            proposed = propose(&self.trials()?, trial.number)?;
+            params = propose(&self.trials()?, NextTrial { number: trial.number, waiting: None })?;
         }
-        let param = |(name, distribution): (&String, &Distribution)| {
-            let fixed = trial.fixed_param(name, distribution);
-            let internal = fixed.or_else(|| proposed.as_ref()?.get(name).copied())?;
-            Some((name.clone(), (distribution.clone(), internal)))
-        };
-        let params: Option<Params> = space.iter().map(param).collect();
         let Some(params) = params else {
             self.storage.finish(trial.id, TrialOutcome::Fail)?;
             return Ok(None);

@@ -123,6 +123,7 @@ pub mod experiment;
 /// | `theorems` | the coefficients with which theorems are checked |
 /// | `pictures` | the images on which filters are learned |
 /// | `tuning` | the values of a trial, one sub-stream per trial number |
+/// | `auto` | validation splits, the choice of models to tune, halves of the test nodes |
 /// | `density` | the random signs that spectral densities are estimated with |
 /// | `projection` | the random combinations of features whose energy is estimated |
 /// | `sign-flip` | the signs of a paired test |

@@ -5,6 +5,7 @@
 
 mod acceptance;
 mod arguments;
+mod auto;
 mod bench;
 #[path = "../common/mod.rs"]
 mod common;

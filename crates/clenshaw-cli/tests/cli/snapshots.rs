@@ -4,9 +4,10 @@
 use crate::common::{Sandbox, assert_snapshot};
 use clenshaw::model::MODELS;
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 27] = [
     "",
     "demo",
+    "auto",
     "train",
     "compare",
     "tune",

@@ -5,7 +5,7 @@ use super::folder::{RunOrigin, RunReceipt, json_lines, read_json};
 use super::progress::ProgressReader;
 use super::reproduce::read_cell_record;
 use super::tuning::parse_space;
-use super::{Config, Receipts, Request, RunRecord};
+use super::{Config, ModelEnsemble, Receipts, Request, RunRecord};
 use crate::data::{self, Dataset, Features, Split, SplitKind};
 use crate::error::Result;
 use crate::filter::Filter;
@@ -36,6 +36,7 @@ pub fn is_valid(target: &str, bytes: &[u8]) -> bool {
         }
         "config" => apply_config(&text).is_ok(),
         "data_json" => with_file(bytes, |path| is_present(read_json::<RunOrigin>(path))),
+        "ensemble_json" => ModelEnsemble::from_json("ensemble.json", &text).is_ok(),
         "epochs" => json_lines::<Epoch>("it", bytes).is_ok(),
         "filters" => json_lines::<EpochFilter>("it", bytes).is_ok(),
         "journal" => with_file(bytes, |path| access_journal(path).is_ok()),

@@ -42,9 +42,15 @@ mod explain;
 mod run_report;
 mod reproduce;
 mod tuning;
+mod auto;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 
+pub use auto::{
+    AutoAnswer, AutoEvent, AutoOptions, AutoRequest, ConfigurationRow, EnsembleMember, Estimate,
+    GraphOverview, LabelSpectrum, ModelEnsemble, Objective, Portfolio, PortfolioEntry, SingleBest,
+    SpectralFilter, auto,
+};
 pub use config::Config;
 pub use explain::{
     ClassProbability, ClassShare, Explanation, FeatureContribution, FeatureContributions,
@@ -62,8 +68,9 @@ pub use progress::TrainingProgress;
 use provenance::Provenance;
 pub use record::{RunRecord, Summary};
 pub use reproduce::{
-    CellProgress, EXPERIMENTS, ExperimentInfo, ExperimentKind, ExperimentOptions, Filters,
-    GraphStatistics, PlannedCell, Receipts, ResultTable, Selection, Theorems, find_experiment,
+    AutoExperiment, CellProgress, EXPERIMENTS, ExperimentInfo, ExperimentKind, ExperimentOptions,
+    Filters, GraphStatistics, PlannedCell, Receipts, ResultTable, Selection, Theorems,
+    find_experiment,
 };
 pub use request::Request;
 pub use run_report::{

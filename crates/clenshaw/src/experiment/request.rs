@@ -180,22 +180,27 @@ impl Request {
     /// The graph and the model in characters that are safe in file names, as in `cora-gcn`. Of a path,
     /// only the last part is used.
     pub fn label(&self) -> String {
-        let safe = |c: char| if c.is_alphanumeric() || "-_.=".contains(c) { c } else { '-' };
-        let path = Path::new(&self.graph);
-        let resolved = if path.is_dir() { path.canonicalize().ok() } else { None };
-        let name = match resolved.as_deref().unwrap_or(path).file_name() {
-            Some(name) => name.to_string_lossy().into_owned(),
-            None => self.graph.clone(),
-        };
-        let name: String = name.chars().map(safe).take(60).collect();
-        let name = name.trim_start_matches(['.', '-']);
-        format!("{}-{}", if name.is_empty() { "graph" } else { name }, self.model.name)
+        format!("{}-{}", graph_label(&self.graph), self.model.name)
     }
+}
+
+/// The graph in characters that are safe in file names. Of a path, only the last part is used.
+pub(super) fn graph_label(graph: &str) -> String {
+    let safe = |c: char| if c.is_alphanumeric() || "-_.=".contains(c) { c } else { '-' };
+    let path = Path::new(graph);
+    let resolved = if path.is_dir() { path.canonicalize().ok() } else { None };
+    let name = match resolved.as_deref().unwrap_or(path).file_name() {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => graph.to_owned(),
+    };
+    let name: String = name.chars().map(safe).take(60).collect();
+    let name = name.trim_start_matches(['.', '-']);
+    (if name.is_empty() { "graph" } else { name }).to_owned()
 }
 
 /// The path of an existing file or folder, relative to the working directory if it is inside that directory
 /// and absolute otherwise. A path that does not exist is returned unchanged.
-fn normalise_path(text: &str) -> String {
+pub(super) fn normalise_path(text: &str) -> String {
     let Ok(path) = Path::new(text).canonicalize() else { return text.to_owned() };
     let current = std::env::current_dir().and_then(|folder| folder.canonicalize());
     let relative =

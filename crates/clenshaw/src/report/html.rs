@@ -5,7 +5,7 @@ use serde::Serialize;
 const PAGE: &str = include_str!("html/page.html");
 const STYLE: &str = include_str!("html/page.css");
 /// The scripts; each uses functions of the ones before it.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("html/dom.js"),
     include_str!("html/charts.js"),
     include_str!("html/table.js"),
@@ -14,6 +14,7 @@ const SCRIPTS: [&str; 9] = [
     include_str!("html/run.js"),
     include_str!("html/comparison.js"),
     include_str!("html/study.js"),
+    include_str!("html/choice.js"),
     include_str!("html/page.js"),
 ];
 

@@ -18,7 +18,9 @@ from clenshaw._torch._polynomials import chebyshev_laplacian, clenshaw
 
 
 def mlp(net: Net) -> Tensor:
-    """`out = drop(relu(drop(X) W1 + b1)) W2 + b2`."""
+    """`out = drop(relu(drop(X) W1 + b1)) W2 + b2`; without a hidden layer `drop(X) W2 + b2`."""
+    if net.hyper["hidden"] == 0:
+        return net.dense("w_out", "b_out", net.drop(net.x), net.n_classes)
     return net.mlp()
 
 

@@ -6,8 +6,10 @@ mod cells;
 mod graph_statistics;
 mod result_table;
 mod theorems;
+mod auto;
 mod filters;
 
+pub use auto::AutoExperiment;
 #[cfg(any(test, fuzzing))]
 pub(super) use cells::read_cell_record;
 pub use cells::{CellProgress, ExperimentOptions};
@@ -61,6 +63,11 @@ pub static EXPERIMENTS: &[&ExperimentInfo] = &[
         title: "eight models on corrected graphs and stratified splits",
         kind: ExperimentKind::ResultTable(include_str!("../../../experiments/leak-free.toml")),
     },
+    &ExperimentInfo {
+        name: "auto",
+        title: "clenshaw auto compared with single models, on graphs unknown to its portfolio",
+        kind: ExperimentKind::Auto(include_str!("../../../experiments/auto.toml")),
+    },
 ];
 
 /// Former names of experiments that are still accepted, with their current names.
@@ -88,6 +95,8 @@ pub enum ExperimentKind {
     Theorems(&'static str),
     /// Filters learned on images: [`Filters`].
     Filters(&'static str),
+    /// Searches for the best model: [`AutoExperiment`].
+    Auto(&'static str),
 }
 
 impl ExperimentInfo {

@@ -3,6 +3,7 @@
 //! `report::html_page` embeds this data, as JSON, into the page; `report/html/` has the scripts that
 //! display it.
 
+mod choice;
 mod comparison;
 mod explanations;
 mod figures;
@@ -19,6 +20,7 @@ use crate::data::{Dataset, Metric, Split, Store};
 use crate::error::{Error, Result};
 use crate::report::Statistic;
 use crate::train::{Epoch, EpochFilter, TrainedModel};
+use choice::ChoiceReport;
 use comparison::ComparisonReport;
 use explanations::ExplanationReport;
 pub use figures::Figure;
@@ -48,6 +50,8 @@ pub struct Report {
     graph: Option<GraphReport>,
     runs: Vec<RunReport>,
     comparison: Option<ComparisonReport>,
+    /// How the answer of `auto` was chosen; not part of other reports.
+    choice: Option<ChoiceReport>,
     /// The trials of a study; not part of reports of runs.
     study: Option<StudyReport>,
     /// What is known about the graph of the study.
@@ -272,6 +276,7 @@ impl Report {
             graph,
             runs: vec![],
             comparison: None,
+            choice: None,
             study: None,
             study_graph: StudyGraph::Unknown,
         }

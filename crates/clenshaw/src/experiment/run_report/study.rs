@@ -4,11 +4,12 @@ use super::figures::{Figure, figure};
 use crate::data::SplitKind;
 use crate::error::{Error, Result};
 use crate::experiment::Request;
+use crate::experiment::auto::AUTO_PORTFOLIO;
 use crate::experiment::tuning::{evaluation_request, format_value, stored_request};
 use crate::report::{ParallelAxis, Plot, PlotAxis, PlotBar, PlotLayer, PlotPoint, parallel_svg};
 use clenshaw_tune::{
-    AttrKind, Direction, Distribution, Storage, StorageLocation, StudySummary, Trial, TrialState,
-    param_importances,
+    AttrKind, Attributes, Direction, Distribution, Storage, StorageLocation, StudySummary, Trial,
+    TrialState, param_importances,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -103,6 +104,8 @@ pub(super) struct StoredStudy {
     trials: Vec<Trial>,
     /// The request that the trials vary; `None` if the study does not record it. See [`stored_request`].
     request: Option<Result<Request>>,
+    /// The graph, the split and the seed of a study of `auto`; empty for others.
+    auto_facts: Vec<(&'static str, String)>,
 }
 
 /// What is known about the graph of a study.
@@ -141,10 +144,12 @@ impl StoredStudy {
         })?;
         let system = study.storage.study_attrs(summary.id, AttrKind::System)?;
         let names = system.get("study:metric_names");
+        let user = study.storage.study_attrs(summary.id, AttrKind::User)?;
         Ok(Self {
+            auto_facts: auto_facts(&user),
             direction,
             objective: names.and_then(|names| names.get(0)?.as_str()).map(str::to_owned),
-            request: stored_request(&study.storage.study_attrs(summary.id, AttrKind::User)?),
+            request: stored_request(&user),
             trials: study.storage.trials(summary.id)?,
             summary,
             location,
@@ -175,8 +180,8 @@ impl StoredStudy {
                 Direction::Maximize => "maximize",
             },
             objective: self.objective.clone().unwrap_or_else(|| "value".into()),
-            is_share: request.is_some(),
-            facts: request.map(facts).unwrap_or_default(),
+            is_share: request.is_some() || !self.auto_facts.is_empty(),
+            facts: request.map_or_else(|| self.auto_facts.clone(), facts),
             fixed: request.map(|request| fixed(request, trials)).unwrap_or_default(),
             parameters: parameters(trials),
             best: best(&complete, self.direction).map(|trial| BestTrial {
@@ -289,6 +294,20 @@ fn facts(request: &Request) -> Vec<(&'static str, String)> {
         ("splits per trial", request.runs.to_string()),
         ("seed", request.seed.to_string()),
     ]
+}
+
+/// The facts of a study of `auto`; empty for other studies.
+fn auto_facts(user: &Attributes) -> Vec<(&'static str, String)> {
+    if !user.contains_key(AUTO_PORTFOLIO) {
+        return vec![];
+    }
+    let keys =
+        [("graph", "graph"), ("split", "split"), ("splits per trial", "splits"), ("seed", "seed")];
+    let fact = |(title, key): (&'static str, &str)| {
+        let value = user.get(key)?;
+        Some((title, value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+    };
+    keys.into_iter().filter_map(fact).collect()
 }
 
 /// The hyper-parameters that no trial tunes.

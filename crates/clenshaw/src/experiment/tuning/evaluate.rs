@@ -3,39 +3,47 @@
 
 use super::pruning::report_interval;
 use super::stop::StopListener;
-use super::{TuneEvent, TuneOptions, TuneRequest};
+use super::{TrialSource, TuneEvent, TuneOptions, TuneRequest, propose};
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
-use crate::experiment::Request;
 use crate::filter::Response;
 use crate::train::{EarlyStopping, Epoch, Fit, RunEnd, Setup};
-use clenshaw_tune::{Pruner, Storage, Study, Trial};
+use clenshaw_tune::{NextTrial, Params, Pruner, Storage, Study, Trial, TrialState};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Data shared by all trials of a study.
-pub(super) struct StudyContext<'a> {
-    pub request: &'a TuneRequest,
-    pub pruner: Pruner,
+/// A study in progress, shared by its workers.
+pub(in crate::experiment) struct StudyContext<'a> {
+    pub source: &'a dyn TrialSource,
     pub storage: &'a dyn Storage,
     pub study: Study<'a>,
     pub stop: StopListener<'a>,
-    pub dataset: &'a Arc<Dataset>,
-    pub splits: &'a [Split],
     pub options: &'a TuneOptions<'a>,
 }
 
+impl StudyContext<'_> {
+    /// Reports an intermediate value; returns whether the pruner ends the trial.
+    pub fn report(&self, trial: &Trial, step: u64, value: f64) -> Result<bool> {
+        let is_pruned = self.study.report(trial, step, value)?;
+        let number = trial.number;
+        (self.options.on_event)(TuneEvent::Reported { number, step, value });
+        Ok(is_pruned)
+    }
+}
+
 /// The outcome of a trial that did not fail.
-pub(super) enum Evaluation {
-    /// The validation accuracy on every split, and the filter learned on the first one.
+pub(in crate::experiment) enum Evaluation {
+    /// The score on every split, and the filter learned on the first one.
     Complete(Vec<f64>, Option<Response>),
     /// The number and the value of another complete trial with the same configuration.
     Known { duplicate_of: u64, value: f64 },
     /// The last value reported before the trial was pruned.
     Pruned(f64),
+    /// The configuration was not evaluated, for this reason, and is not to be tried again.
+    Skipped(String),
 }
 
-pub(super) fn mean(values: &[f64]) -> f64 {
+pub(in crate::experiment) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
@@ -45,27 +53,70 @@ fn val_accuracy(stop: EarlyStopping, fit: &Fit) -> f64 {
     best.val_accuracy.expect("`tune` rejects splits without validation nodes")
 }
 
-impl StudyContext<'_> {
-    /// Trains on every split with the settings of `request`, until the trial is pruned. Does not look for
-    /// duplicates of the trial, so the result is never [`Evaluation::Known`].
+/// The trials of [`tune`](super::tune()): configurations of one model.
+pub(super) struct ModelTrials<'a> {
+    pub request: &'a TuneRequest,
+    pub pruner: Pruner,
+    pub dataset: &'a Arc<Dataset>,
+    pub splits: &'a [Split],
+}
+
+impl TrialSource for ModelTrials<'_> {
+    fn target(&self) -> usize {
+        self.request.trials
+    }
+
+    /// Complete trials; pruned and failed ones do not count.
+    fn n_counted(&self, trials: &[Trial]) -> usize {
+        trials.iter().filter(|trial| trial.state == TrialState::Complete).count()
+    }
+
+    fn next_params(
+        &self,
+        trials: &[Trial],
+        next: NextTrial<'_>,
+    ) -> clenshaw_tune::Result<Option<Params>> {
+        let proposed = propose::propose(self.request, &self.pruner, trials, next.number)?;
+        Ok(next.complete(&self.request.space, proposed))
+    }
+
+    /// Returns the value of a complete trial with the same configuration, or trains.
+    fn evaluate(
+        &self,
+        study: &StudyContext<'_>,
+        trial: &Trial,
+        threads: usize,
+        should_continue: &dyn Fn() -> bool,
+    ) -> Result<Evaluation> {
+        let trials = study.study.trials()?;
+        if let Some((duplicate_of, value)) = propose::known_value(self.request, &trials, trial) {
+            return Ok(Evaluation::Known { duplicate_of, value });
+        }
+        self.train_splits(study, trial, threads, should_continue)
+    }
+}
+
+impl ModelTrials<'_> {
+    /// Trains on every split with the settings of the trial, until it is pruned.
     ///
     /// `should_continue` is called after every epoch. If it returns `false`, the error is
     /// [`Error::Interrupted`], unless the same epoch is the last one of a split or the trial is pruned at it.
     /// Also fails if training diverges or the storage returns an error.
-    pub fn evaluate(
+    fn train_splits(
         &self,
+        study: &StudyContext<'_>,
         trial: &Trial,
-        request: &Request,
         threads: usize,
         should_continue: &dyn Fn() -> bool,
     ) -> Result<Evaluation> {
+        let request = self.request.trial_request(&trial.params)?;
         let setup = Setup::new(self.dataset.clone(), request.model, request.hyper.clone())?;
         let setup = Arc::new(setup);
         let stop = EarlyStopping::from_params(setup.hp());
         let (mut accuracies, mut filter) = (Vec::new(), None);
         for (i, split) in self.splits.iter().enumerate() {
             let mut fit = Fit::new(setup.clone(), split, request.seed + i as u64, threads)?;
-            if let Some(last) = self.train(trial, &mut fit, stop, should_continue)? {
+            if let Some(last) = self.train(study, trial, (&mut fit, stop), should_continue)? {
                 return Ok(Evaluation::Pruned(last));
             }
             accuracies.push(val_accuracy(stop, &fit));
@@ -73,7 +124,7 @@ impl StudyContext<'_> {
                 filter = fit.best_filter();
             }
             let (done, value) = (i + 1, mean(&accuracies));
-            let pruned = self.splits.len() > 1 && self.report(trial, done as u64, value)?;
+            let pruned = self.splits.len() > 1 && study.report(trial, done as u64, value)?;
             // Pruning after the last split would save nothing.
             if pruned && done < self.splits.len() {
                 return Ok(Evaluation::Pruned(value));
@@ -86,15 +137,17 @@ impl StudyContext<'_> {
     /// `None` otherwise.
     fn train(
         &self,
+        study: &StudyContext<'_>,
         trial: &Trial,
-        fit: &mut Fit,
-        stop: EarlyStopping,
+        (fit, stop): (&mut Fit, EarlyStopping),
         should_continue: &dyn Fn() -> bool,
     ) -> Result<Option<f64>> {
         let interval = (self.splits.len() == 1).then(|| report_interval(stop.max_epochs));
         let mut pruned = Ok(None);
         let ended = fit.run(|fit, epoch| {
-            pruned = self.report_epoch(trial, fit, epoch, stop, interval);
+            if interval.is_some_and(|interval| (epoch.epoch as u64).is_multiple_of(interval)) {
+                pruned = report_epoch(study, trial, epoch, val_accuracy(stop, fit));
+            }
             match should_continue() && matches!(pruned, Ok(None)) {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
@@ -106,30 +159,14 @@ impl StudyContext<'_> {
             (None, RunEnd::Stopped) => Err(Error::Interrupted),
         }
     }
+}
 
-    /// At every `interval`-th epoch, reports the validation accuracy of the best epoch so far; without an
-    /// interval, reports nothing. Returns the reported value if the pruner ends the trial.
-    fn report_epoch(
-        &self,
-        trial: &Trial,
-        fit: &Fit,
-        epoch: &Epoch,
-        stop: EarlyStopping,
-        interval: Option<u64>,
-    ) -> Result<Option<f64>> {
-        let step = epoch.epoch as u64;
-        if interval.is_none_or(|interval| !step.is_multiple_of(interval)) {
-            return Ok(None);
-        }
-        let value = val_accuracy(stop, fit);
-        Ok(self.report(trial, step, value)?.then_some(value))
-    }
-
-    /// Reports an intermediate value; returns whether the pruner ends the trial.
-    fn report(&self, trial: &Trial, step: u64, value: f64) -> Result<bool> {
-        let is_pruned = self.study.report(trial, step, value)?;
-        let number = trial.number;
-        (self.options.on_event)(TuneEvent::Reported { number, step, value });
-        Ok(is_pruned)
-    }
+/// Reports the validation accuracy of the best epoch so far; returns it if the pruner ends the trial.
+fn report_epoch(
+    study: &StudyContext<'_>,
+    trial: &Trial,
+    epoch: &Epoch,
+    value: f64,
+) -> Result<Option<f64>> {
+    Ok(study.report(trial, epoch.epoch as u64, value)?.then_some(value))
 }

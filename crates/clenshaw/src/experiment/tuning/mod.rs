@@ -36,27 +36,34 @@ mod trial_queue;
 mod result;
 mod stop;
 
+pub(super) use evaluate::{Evaluation, StudyContext, mean};
+pub(super) use propose::FAILED;
 pub use pruning::{PrunerKind, sampler};
 pub(super) use result::evaluation_request;
 pub use result::{StudyEnd, TuneResult, ranked_trials};
+pub(super) use retrying_storage::RetryingStorage;
 pub use space::declared_distribution;
 pub(super) use space::format_value;
 #[cfg(any(test, fuzzing))]
 pub(super) use space::parse as parse_space;
+pub(super) use stop::StopListener;
 pub use stop::request_study_stop;
 pub(super) use study::stored_request;
+pub(super) use trial_queue::run_trials;
 
 use super::Request;
 use crate::data::{Dataset, Store};
 use crate::error::{Error, Result};
-use clenshaw_tune::{Direction, Distribution, Params, Sampler, Storage, Study, Tpe, Trial};
+use clenshaw_tune::{
+    Direction, Distribution, NextTrial, Params, Sampler, Storage, Study, Tpe, Trial,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// Accuracy is maximised.
-const DIRECTION: Direction = Direction::Maximize;
+/// Scores are maximised.
+pub(super) const DIRECTION: Direction = Direction::Maximize;
 
 /// Everything that determines a study.
 #[derive(Clone, Debug)]
@@ -93,6 +100,35 @@ pub struct TuneOptions<'a> {
     pub on_event: &'a (dyn Fn(TuneEvent<'_>) + Sync),
     /// Set to `true` to stop early; finished trials are kept.
     pub cancel: &'a AtomicBool,
+}
+
+/// The trials of a study: which configurations are tried, and how one is evaluated.
+pub(in crate::experiment) trait TrialSource: Sync {
+    /// The study ends when this many trials count.
+    fn target(&self) -> usize;
+
+    /// The number of finished trials that count towards the target.
+    fn n_counted(&self, trials: &[Trial]) -> usize;
+
+    /// The parameters of the next trial; `None` if none are left.
+    fn next_params(
+        &self,
+        trials: &[Trial],
+        next: NextTrial<'_>,
+    ) -> clenshaw_tune::Result<Option<Params>>;
+
+    /// Evaluates a trial.
+    ///
+    /// `should_continue` is called after every epoch. If it returns `false`, the error is
+    /// [`Error::Interrupted`], unless the trial ends at the same epoch. Also fails if training diverges or the
+    /// storage returns an error.
+    fn evaluate(
+        &self,
+        study: &StudyContext<'_>,
+        trial: &Trial,
+        threads: usize,
+        should_continue: &dyn Fn() -> bool,
+    ) -> Result<Evaluation>;
 }
 
 /// Progress of a study.
@@ -268,13 +304,13 @@ pub fn tune(
     let study_id = study::open(request, storage)?;
     (options.on_event)(TuneEvent::Loaded { dataset: &dataset, trials: &storage.trials(study_id)? });
     // Reads the storage without retries, so that the thread that checks for requests can always end.
-    let stop = stop::StopListener::new(storage, study_id)?;
-    let storage = &retrying_storage::RetryingStorage { storage, options };
+    let stop = StopListener::new(storage, study_id)?;
+    let storage = &RetryingStorage { storage, options };
     let (pruner, dataset, splits) = (request.build_pruner(), &dataset, &splits);
     let study = Study::open(storage, &request.study, DIRECTION)?;
     let study = study.with_pruner(pruner.clone()).with_heartbeats();
-    let context =
-        evaluate::StudyContext { request, pruner, storage, study, stop, dataset, splits, options };
-    let end = trial_queue::run_trials(&context, deadline)?;
+    let source = &evaluate::ModelTrials { request, pruner, dataset, splits };
+    let context = StudyContext { source, storage, study, stop, options };
+    let end = run_trials(&context, deadline)?;
     TuneResult::new(request, dataset, context.study.trials()?, end)
 }

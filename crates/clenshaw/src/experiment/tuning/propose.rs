@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// The user attribute with the error of a trial whose training diverged. Its configuration is not tried
 /// again, because it would diverge again.
-pub(super) const FAILED: &str = "failed";
+pub(in crate::experiment) const FAILED: &str = "failed";
 
 /// Attempts with the study's sampler.
 const SAMPLER_ATTEMPTS: u64 = 10;

@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// Repeats calls, except those about heartbeats, until the database responds, the study is cancelled or
 /// [`MAX_OUTAGE`] has passed.
-pub(super) struct RetryingStorage<'a> {
+pub(in crate::experiment) struct RetryingStorage<'a> {
     pub storage: &'a dyn Storage,
     pub options: &'a TuneOptions<'a>,
 }

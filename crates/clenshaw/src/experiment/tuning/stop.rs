@@ -30,7 +30,7 @@ pub fn request_study_stop(storage: &dyn Storage, study: &str) -> Result<()> {
 }
 
 /// Detects requests made after it was created.
-pub(super) struct StopListener<'a> {
+pub(in crate::experiment) struct StopListener<'a> {
     storage: &'a dyn Storage,
     study: u64,
     initial: Option<Value>,

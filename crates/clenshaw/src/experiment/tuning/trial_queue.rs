@@ -8,10 +8,9 @@ mod execute;
 
 use super::TuneEvent;
 use super::evaluate::StudyContext;
-use super::propose::propose;
 use super::result::StudyEnd;
 use crate::error::Result;
-use clenshaw_tune::{Trial, TrialState};
+use clenshaw_tune::Trial;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -61,13 +60,13 @@ enum NextStep {
 ///
 /// # Panics
 /// If a worker panics; the other workers then interrupt their trials.
-pub(super) fn run_trials(
+pub(in crate::experiment) fn run_trials(
     context: &StudyContext<'_>,
     deadline: Option<Instant>,
 ) -> Result<StudyEnd> {
     let (status, changed) = (Mutex::default(), Condvar::new());
     let queue = TrialQueue { context, deadline, failed: AtomicBool::new(false), status, changed };
-    let jobs = context.options.jobs.clamp(1, context.request.trials);
+    let jobs = context.options.jobs.clamp(1, context.source.target());
     let threads = (context.options.threads / jobs).max(1);
     let (done, heartbeat) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
@@ -167,18 +166,17 @@ impl TrialQueue<'_> {
         if let Some(end) = self.early_end() {
             return Ok(NextStep::End(end));
         }
-        let StudyContext { request, ref study, ref pruner, .. } = *self.context;
-        let trials = study.trials()?;
-        let complete = trials.iter().filter(|trial| trial.state == TrialState::Complete).count();
-        if complete + status.running.len() < request.trials {
-            let propose = |trials: &[Trial], number| propose(request, pruner, trials, number);
-            if let Some(trial) = study.ask_with(&request.space, propose)? {
-                return Ok(NextStep::Run(trial.into()));
-            }
+        let StudyContext { source, ref study, .. } = *self.context;
+        let (n_counted, target) = (source.n_counted(&study.trials()?), source.target());
+        if n_counted + status.running.len() < target
+            && let Some(trial) =
+                study.ask_params(|trials, next| source.next_params(trials, next))?
+        {
+            return Ok(NextStep::Run(trial.into()));
         }
         Ok(match status.running.is_empty() {
             false => NextStep::Wait,
-            true if complete >= request.trials => NextStep::End(StudyEnd::TrialsCompleted),
+            true if n_counted >= target => NextStep::End(StudyEnd::TrialsCompleted),
             true => NextStep::End(StudyEnd::SpaceExhausted),
         })
     }
@@ -231,6 +229,7 @@ mod tests {
     use super::*;
     use crate::data::Store;
     use crate::experiment::Request;
+    use crate::experiment::tuning::evaluate::ModelTrials;
     use crate::experiment::tuning::stop::StopListener;
     use crate::experiment::tuning::{DIRECTION, TuneEvent, TuneOptions, TuneRequest};
     use clenshaw_tune::{JournalStorage, Study};
@@ -256,14 +255,17 @@ mod tests {
             cancel: &AtomicBool::new(false),
         };
         let study = Study::open(&storage, &request.study, DIRECTION).unwrap();
-        let context = StudyContext {
+        let source = ModelTrials {
             request: &request,
             pruner: request.build_pruner(),
+            dataset: &dataset,
+            splits: &request.training.splits(&dataset).unwrap(),
+        };
+        let context = StudyContext {
+            source: &source,
             storage: &storage,
             stop: StopListener::new(&storage, study.id()).unwrap(),
             study,
-            dataset: &dataset,
-            splits: &request.training.splits(&dataset).unwrap(),
             options: &options,
         };
         let queue = TrialQueue {

@@ -30,7 +30,7 @@ function render(data) {
 }
 
 function pageSections(data) {
-  const sections = data.study ? studySections(data.study) : [];
+  const sections = data.choice ? choiceSections(data.choice) : data.study ? studySections(data.study) : [];
   if (data.runs.length > 1 || data.comparison) sections.push(...comparisonSections(data));
   const run = data.runs.find((candidate) => candidate.label === pageState.run) ?? data.runs[0];
   if (data.runs.length > 1) sections.push(runPicker(data, run));
@@ -39,6 +39,7 @@ function pageSections(data) {
     if (!data.study && !data.comparison) sections.push(missingSection("result", "Result", "No run has started yet."));
     if (data.graph) sections.push(graphSection(data.graph));
   }
+  if (data.choice && data.study) sections.push(...studySections(data.study));
   return sections;
 }
 

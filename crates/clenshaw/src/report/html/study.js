@@ -28,7 +28,8 @@ function trialCounts(study) {
 
 function studyHeadline(study, best) {
   const verb = study.direction === "minimize" ? "minimises" : "maximises";
-  const advice = study.is_share ? " The best of many trials is optimistic: the same validation nodes chose it. Score its settings on test nodes with the command below." : "";
+  const command = study.best.command ? " Score its settings on test nodes with the command below." : "";
+  const advice = study.is_share ? ` The best of many trials is optimistic: the same validation nodes chose it.${command}` : "";
   return el("div", null,
     el("p", { class: "score" }, studyValue(study, best.value)),
     el("p", { class: "score-name" }, `${study.objective}, best so far: trial ${best.number} of ${integer(study.trials.length)}`),

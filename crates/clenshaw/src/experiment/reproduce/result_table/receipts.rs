@@ -9,7 +9,7 @@
 //! again, so a table can be assembled from measurements of several machines.
 
 use super::PlannedCell;
-use crate::data::{Dataset, Store};
+use crate::data::{Dataset, Metric, Store};
 use crate::error::{Error, Result};
 use crate::experiment::{
     DataFingerprint, Provenance, Request, RunRecord, TrainingJob, finished_job,
@@ -100,6 +100,26 @@ impl Receipts {
         others.retain(|other| !self.0.iter().any(|receipt| receipt.key() == other.key()));
         self.0.append(&mut others);
         self
+    }
+
+    /// The test score of a run of a model with these hyper-parameters, on the data and the split with these
+    /// digests; `None` if there is no receipt of it.
+    pub(in crate::experiment::reproduce) fn score(
+        &self,
+        model: &str,
+        hyper: &Json,
+        metric: Metric,
+        (data_sha256, split_sha256): (&str, &str),
+    ) -> Option<f64> {
+        let mut own = self.0.iter().filter(|receipt| {
+            receipt.model == model && receipt.hyper == *hyper && receipt.data_sha256 == data_sha256
+        });
+        let is_same = |run: &&RunScores| run.split_sha256 == split_sha256;
+        let run = own.find_map(|receipt| receipt.scores.runs.iter().find(is_same))?;
+        match metric {
+            Metric::Accuracy => Some(run.test_accuracy),
+            Metric::RocAuc => run.roc_auc,
+        }
     }
 
     /// Assigns receipts to the cells with the same settings, seeds, data and splits.

@@ -7,7 +7,7 @@
 use super::TrialQueue;
 use crate::error::{Error, Result};
 use crate::experiment::tuning::evaluate::{Evaluation, mean};
-use crate::experiment::tuning::propose::{FAILED, known_value};
+use crate::experiment::tuning::propose::FAILED;
 use crate::experiment::tuning::result::ranked_trials;
 use crate::experiment::tuning::{TuneEvent, study};
 use crate::filter::Response;
@@ -43,15 +43,10 @@ impl TrialQueue<'_> {
         self.report_end(trial).map(|()| None)
     }
 
-    /// Returns the value of a complete trial with the same configuration, or trains.
+    /// Evaluates a trial.
     fn evaluate(&self, trial: &Trial, threads: usize) -> Result<Evaluation> {
-        let request = self.context.request;
-        let trials = self.context.study.trials()?;
-        if let Some((duplicate_of, value)) = known_value(request, &trials, trial) {
-            return Ok(Evaluation::Known { duplicate_of, value });
-        }
-        let request = request.trial_request(&trial.params)?;
-        self.context.evaluate(trial, &request, threads, &|| self.early_end().is_none())
+        let should_continue = || self.early_end().is_none();
+        self.context.source.evaluate(self.context, trial, threads, &should_continue)
     }
 
     /// Marks the trial as finished in the storage, and requeues it if it was interrupted. After any error
@@ -87,6 +82,10 @@ impl TrialQueue<'_> {
                 self.finish(trial, TrialOutcome::Complete(*value))
             }
             Evaluation::Pruned(last) => self.finish(trial, TrialOutcome::Pruned(Some(*last))),
+            Evaluation::Skipped(reason) => {
+                self.set_attribute(trial, FAILED, json!(reason))?;
+                self.finish(trial, TrialOutcome::Fail)
+            }
         }
     }
 

@@ -1,0 +1,219 @@
+//! The nodes that estimate the score, and the splits on which configurations are compared.
+//!
+//! Test nodes play no part in any choice: they are in none of the validation splits, and their labels are read
+//! by `answer.rs` alone, after everything else. All other labelled nodes are development nodes.
+
+use super::{AutoRequest, GraphOrigin};
+use crate::data::{Dataset, Split, SplitKind};
+use crate::error::{Error, Result};
+use crate::rng::Stream;
+
+/// Without a given split, no test part is set aside from fewer labelled nodes than this.
+const MIN_FOR_TEST: usize = 50;
+/// With fewer labelled nodes than this, configurations cannot be compared.
+const MIN_LABELLED: usize = 8;
+/// The share of the development nodes that validate, if the split has no validation nodes.
+const VALIDATION_SHARE: f64 = 0.25;
+/// Classes need this many development nodes to be both learned and validated.
+const MIN_PER_CLASS: usize = 2;
+
+/// Test nodes and validation splits.
+#[derive(Clone, Debug)]
+pub(super) struct HoldOut {
+    /// All parts; the test part may be empty.
+    pub split: Split,
+    /// Training and validation nodes, without test nodes. Split `i` is used with seed `i` of the request.
+    pub validation: Vec<Split>,
+    /// What limits the estimate.
+    pub notes: Vec<String>,
+}
+
+impl HoldOut {
+    /// Draws the test nodes and the validation splits.
+    ///
+    /// # Errors
+    /// If the split cannot be made, or if there are too few labelled nodes.
+    pub fn new(dataset: &Dataset, request: &AutoRequest, origin: GraphOrigin) -> Result<Self> {
+        check_size(dataset, &dataset.labelled())?;
+        let mut notes = vec![];
+        let kind = match &request.split {
+            Some(kind) => kind.clone(),
+            None => default_split(dataset, origin, &mut notes),
+        };
+        let split = kind.draw(dataset, request.seed)?;
+        let development: Vec<u32> = [split.train(), split.val()].concat();
+        check_size(dataset, &development)?;
+        if let n @ 1..10 = split.test().len() {
+            notes.push(format!(
+                "only {n} test nodes: the expected score is hardly more than a guess"
+            ));
+        }
+        let is_fixed = !is_drawn(&kind) && !split.val().is_empty();
+        let validation = (0..request.splits).map(|i| match (i, is_fixed) {
+            (_, true) | (0, _) if !split.val().is_empty() => {
+                Split::new(&kind.to_string(), [split.train().into(), split.val().into(), vec![]])
+            }
+            _ => redraw(dataset, &split, &development, request.seed, i),
+        });
+        Ok(Self { validation: validation.collect::<Result<_>>()?, split, notes })
+    }
+
+    /// The labels that may be used before the end: those of the test nodes are `None`.
+    pub fn visible_labels(&self, dataset: &Dataset) -> Vec<Option<u32>> {
+        let mut y = dataset.y.clone();
+        self.split.test().iter().for_each(|&node| y[node as usize] = None);
+        y
+    }
+}
+
+/// Whether the parts are drawn at random, so that training and validation nodes may be drawn again.
+fn is_drawn(kind: &SplitKind) -> bool {
+    matches!(kind, SplitKind::Balanced | SplitKind::Stratified | SplitKind::Ratio(_))
+}
+
+/// The split that comes with the user's own graph, or a stratified one; without test nodes if there are few
+/// labels.
+fn default_split(dataset: &Dataset, origin: GraphOrigin, notes: &mut Vec<String>) -> SplitKind {
+    let n = dataset.labelled().len();
+    let kind = match origin {
+        GraphOrigin::Own => SplitKind::default_for(dataset),
+        GraphOrigin::Public => SplitKind::Stratified,
+    };
+    match kind {
+        SplitKind::Stratified if n < MIN_FOR_TEST => {
+            notes.push(format!(
+                "only {n} nodes have a label, too few to set some aside: no score is estimated \
+                 (pass --split stratified to do it nevertheless)"
+            ));
+            SplitKind::AllLabels
+        }
+        kind => kind,
+    }
+}
+
+/// Rejects nodes from which no comparison of models is possible.
+fn check_size(dataset: &Dataset, nodes: &[u32]) -> Result<()> {
+    let mut sizes = vec![0; dataset.n_classes()];
+    for class in nodes.iter().filter_map(|&node| dataset.y[node as usize]) {
+        sizes[class as usize] += 1;
+    }
+    let n_classes = sizes.iter().filter(|&&size| size >= MIN_PER_CLASS).count();
+    if nodes.len() >= MIN_LABELLED && n_classes >= 2 {
+        return Ok(());
+    }
+    Err(Error::Data {
+        place: dataset.name.clone(),
+        problem: format!(
+            "too small to compare models: {} labelled nodes to learn from, {n_classes} classes with at \
+             least {MIN_PER_CLASS} of them; expected at least {MIN_LABELLED} nodes of two classes; train one \
+             model with `clenshaw train {} --split all-labels`",
+            nodes.len(),
+            dataset.name
+        ),
+    })
+}
+
+/// Draws validation nodes again from the development nodes, within each class and with the same share as in
+/// the split.
+fn redraw(dataset: &Dataset, split: &Split, nodes: &[u32], seed: u64, i: usize) -> Result<Split> {
+    let share = match split.val().len() {
+        0 => VALIDATION_SHARE,
+        n => n as f64 / nodes.len() as f64,
+    };
+    let mut stream = Stream::new(seed, "auto").named("split").numbered(i as u64);
+    let mut classes = vec![vec![]; dataset.n_classes()];
+    for &node in nodes {
+        let class = dataset.y[node as usize].expect("nodes of a split are labelled");
+        classes[class as usize].push(node);
+    }
+    let (mut train, mut val) = (vec![], vec![]);
+    for mut class in classes {
+        stream.shuffle(&mut class);
+        let n = class.len();
+        let n_val = (share * n as f64).round().max(1.0) as usize;
+        let (first, rest) = class.split_at(if n < MIN_PER_CLASS { 0 } else { n_val.min(n - 1) });
+        val.extend_from_slice(first);
+        train.extend_from_slice(rest);
+    }
+    Split::new(&format!("auto {i}"), [train, val, vec![]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data;
+
+    fn request(split: Option<&str>) -> AutoRequest {
+        let split = split.map(|text| text.parse().unwrap());
+        AutoRequest { split, seed: 4, splits: 3, ..AutoRequest::new("csbm", "s") }
+    }
+
+    #[test]
+    fn validation_splits_cover_the_development_nodes_and_no_test_node() {
+        let dataset = data::load("csbm:nodes=200").unwrap();
+        let hold_out = HoldOut::new(&dataset, &request(None), GraphOrigin::Own).unwrap();
+        let drawn = SplitKind::Stratified.draw(&dataset, 4).unwrap();
+        assert_eq!(hold_out.split.test(), drawn.test());
+        assert_eq!(hold_out.validation[0].train(), drawn.train());
+        let mut development = [drawn.train(), drawn.val()].concat();
+        development.sort_unstable();
+        for split in &hold_out.validation {
+            let mut nodes = [split.train(), split.val()].concat();
+            nodes.sort_unstable();
+            assert_eq!(nodes, development);
+            // Rounded once per class.
+            assert!(split.val().len().abs_diff(drawn.val().len()) <= 1);
+            assert!(split.test().is_empty());
+        }
+        assert_ne!(hold_out.validation[1].val(), hold_out.validation[2].val());
+        let visible = hold_out.visible_labels(&dataset);
+        assert!(drawn.test().iter().all(|&node| visible[node as usize].is_none()));
+        assert_eq!(visible.iter().flatten().count(), development.len());
+    }
+
+    #[test]
+    fn given_validation_nodes_are_kept() {
+        let dataset = data::load("cora").unwrap();
+        let fixed = SplitKind::Published("public".into());
+        let published = data::load_published(&data::Store::new(None), "cora");
+        // The public split refers to Planetoid's files; without them, there is nothing to compare.
+        let Ok(published) = published else { return drop(dataset) };
+        let hold_out =
+            HoldOut::new(&published, &request(Some("public")), GraphOrigin::Public).unwrap();
+        let split = fixed.draw(&published, 4).unwrap();
+        assert!(hold_out.validation.iter().all(|other| other.val() == split.val()));
+    }
+
+    #[test]
+    fn splits_that_come_with_a_graph_are_the_default_of_own_graphs_only() {
+        let mut dataset = data::load("csbm:nodes=60").unwrap();
+        let parts = [(0..30).collect(), (30..40).collect(), (40..60).collect()];
+        let split = Split::new("own", parts).unwrap();
+        dataset.splits = vec![data::FixedSplit { name: "own".into(), split: split.clone() }];
+        let test =
+            |origin| HoldOut::new(&dataset, &request(None), origin).unwrap().split.test().to_vec();
+        assert_eq!(test(GraphOrigin::Own), split.test());
+        assert_ne!(test(GraphOrigin::Public), split.test());
+    }
+
+    #[test]
+    fn few_labels_are_reported_and_too_few_rejected() {
+        let mut dataset = data::load("csbm:nodes=60").unwrap();
+        dataset.y[40..].fill(None);
+        let hold_out = HoldOut::new(&dataset, &request(None), GraphOrigin::Own).unwrap();
+        assert!(hold_out.split.test().is_empty());
+        assert!(
+            hold_out.notes[0].starts_with("only 40 nodes have a label"),
+            "{:?}",
+            hold_out.notes
+        );
+        assert!(hold_out.validation.iter().all(|split| !split.val().is_empty()));
+        let hold_out =
+            HoldOut::new(&dataset, &request(Some("stratified")), GraphOrigin::Own).unwrap();
+        assert!(hold_out.notes[0].starts_with("only 8 test nodes"), "{:?}", hold_out.notes);
+        dataset.y[7..].fill(None);
+        let error =
+            HoldOut::new(&dataset, &request(None), GraphOrigin::Own).unwrap_err().to_string();
+        assert!(error.contains("too small to compare models: 7 labelled nodes"), "{error}");
+    }
+}

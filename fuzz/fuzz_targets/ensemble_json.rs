@@ -1,0 +1,2 @@
+#![no_main]
+clenshaw_fuzz::target!(ensemble_json);
