@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(named.len(), 2);
         let matrix = |name: &str| &named.iter().find(|(other, _)| other == name).unwrap().1;
         let (w, b) = (matrix("w_out"), matrix("b_out"));
-        let scores = setup.scores(&params, 1);
+        let scores = setup.scores(&params, 1).unwrap();
         for i in 0..40 {
             for c in 0..w.cols() {
                 let products = (0..w.rows()).map(|k| x.row(i)[k] * w.row(k)[c]);
