@@ -54,7 +54,6 @@ impl<'a> AutoProgress<'a> {
 
     fn show_graph(&self, overview: &GraphOverview) {
         self.progress.line(&format!("{}: {}", overview.name, overview.homophily_sentence()));
-        overview.notes.iter().for_each(|note| self.progress.message(&format!("warning: {note}")));
     }
 
     /// The percentage of the trials or of the time, whichever is larger.

@@ -161,12 +161,12 @@ fn small_graphs_are_reported() {
     let sandbox = Sandbox::new();
     write_groups(&sandbox, "few", 40);
     let output = sandbox.run(&format!("auto few {SMALL} --out a"));
-    let message = text(&output.stderr);
+    let page = text(&output.stdout);
     assert!(
-        message.contains("warning: only 35 nodes have a label, too few to set some aside"),
-        "{message}"
+        page.contains("\nwarning: only 35 nodes have a label, too few to set some aside"),
+        "{page}"
     );
-    assert!(text(&output.stdout).contains("\nexpected accuracy: not estimated\n"));
+    assert!(page.contains("\nexpected accuracy: not estimated\n"), "{page}");
     sandbox.write("tiny/nodes.csv", "id,x,label\na,1,u\nb,2,v\nc,3,u\nd,1,\n");
     sandbox.write("tiny/edges.csv", "source,target\na,b\nb,c\nc,d\n");
     let (code, message) = sandbox.failure("auto tiny --quiet");
@@ -177,8 +177,9 @@ fn small_graphs_are_reported() {
 #[test]
 fn metrics_and_models_can_be_chosen() {
     let sandbox = Sandbox::new();
+    write_groups(&sandbox, "mine", 120);
     let document = sandbox.json(&format!(
-        "auto csbm:nodes=200 {SMALL} --exclude gpr-gnn --metric roc-auc --out a --json --quiet"
+        "auto mine {SMALL} --exclude gpr-gnn --metric roc-auc --out a --json --quiet"
     ));
     assert_eq!(document["metric"], "roc-auc");
     assert_eq!(document["expected"]["score"], document["expected"]["roc_auc"]);
@@ -186,7 +187,11 @@ fn metrics_and_models_can_be_chosen() {
         assert!(["mlp", "gcn"].contains(&row["model"].as_str().unwrap()), "{row}");
     }
     for (arguments, expected) in [
-        ("--metric acc", "unknown metric `acc`; did you mean"),
+        ("--metric acc", "unknown metric `acc`"),
+        (
+            "--metric roc-auc",
+            "`metric` is `roc-auc`; expected accuracy, balanced-accuracy or macro-f1",
+        ),
         ("--models gnc", "unknown model `gnc`; did you mean `gcn`?"),
         ("--models mlp --exclude mlp", "`models` is `none`; expected at least one model"),
         ("--without mine", "unknown graph `mine`; known: "),

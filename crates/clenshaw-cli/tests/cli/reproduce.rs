@@ -32,7 +32,7 @@ fn invalid_arguments_are_rejected() {
         (
             "tabel1",
             "unknown experiment `tabel1`; did you mean `table1`? known: table1, table2, table3, \
-             ablation, theorems, filters, depth, leak-free",
+             ablation, theorems, filters, depth, leak-free, auto",
         ),
         ("table1 --runs 3", "--runs: cannot be used with table1: each graph is measured once"),
         ("table1 --budget 2m", "--budget: cannot be used with table1: no model is trained"),

@@ -28,6 +28,33 @@ fn invalid_arguments_are_rejected() {
 }
 
 #[test]
+fn auto_is_compared_with_logistic_regression_and_label_propagation() {
+    let sandbox = Sandbox::new();
+    let arguments = "reproduce auto --only graph=csbm --runs 2 --trials 2 --out o --quiet --json";
+    let found = sandbox.json(arguments);
+    let records = found["records"].as_array().unwrap();
+    assert_eq!(records.len(), 2);
+    for (seed, record) in records.iter().enumerate() {
+        assert_eq!((&record["graph"], &record["seed"]), (&json!("csbm"), &json!(seed)));
+        assert_eq!((&record["trials"], &record["published"]), (&json!(2), &json!([])));
+        for method in ["auto", "single", "logistic_regression", "label_propagation"] {
+            let score = record[method].as_f64().unwrap();
+            assert!((0.0..=1.0).contains(&score), "{method}: {score}");
+        }
+    }
+    let page = text(&sandbox.read("o/auto.md"));
+    assert!(page.contains("| csbm (balanced) |      2 |"), "{page}");
+    // The records are read again.
+    assert_eq!(sandbox.json(arguments)["records"], found["records"]);
+    let (code, message) = sandbox.failure("reproduce table1 --trials 2");
+    assert_eq!(code, 2);
+    assert!(
+        message.contains("--trials: cannot be used with table1: it has no searches"),
+        "{message}"
+    );
+}
+
+#[test]
 fn theorems_are_checked_once_and_read_from_records() {
     if !has_data() {
         return;

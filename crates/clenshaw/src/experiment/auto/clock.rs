@@ -27,15 +27,24 @@ pub(super) struct BudgetClock {
     earlier: Duration,
     /// The time for trials; `None` for no limit.
     for_trials: Option<Duration>,
+    /// The time for everything; `None` for no limit.
+    budget: Option<Duration>,
 }
 
 impl BudgetClock {
     pub fn start(budget: Option<Duration>) -> Self {
-        let for_trials = budget.map(|budget| {
-            let least = MIN_RESERVE.min(budget.mul_f64(MAX_RESERVE));
+        let clock =
+            Self { start: Instant::now(), earlier: Duration::ZERO, for_trials: None, budget };
+        clock.with_reserve(MIN_RESERVE)
+    }
+
+    /// The same clock with at least this time for the last steps, within the limits of [`MAX_RESERVE`].
+    pub fn with_reserve(self, least: Duration) -> Self {
+        let for_trials = self.budget.map(|budget| {
+            let least = least.max(MIN_RESERVE).min(budget.mul_f64(MAX_RESERVE));
             budget.saturating_sub(budget.mul_f64(RESERVE).max(least))
         });
-        Self { start: Instant::now(), earlier: Duration::ZERO, for_trials }
+        Self { for_trials, ..self }
     }
 
     /// The same clock, when earlier processes have used this time.
@@ -128,6 +137,10 @@ mod tests {
         assert!((time(600) - 552.0).abs() < 1e-6);
         assert!((time(10) - 8.0).abs() < 1e-6);
         assert!((time(2) - 1.2).abs() < 1e-6);
+        let slow = BudgetClock::start(Some(Duration::from_secs(60)));
+        let reserved = |seconds| slow.with_reserve(Duration::from_secs(seconds)).for_trials;
+        assert_eq!(reserved(10), Some(Duration::from_secs(50)));
+        assert_eq!(reserved(50), Some(Duration::from_secs(36)), "at most 40%");
         let clock = BudgetClock::start(Some(Duration::from_secs(600))).after(276.0);
         assert!((clock.share() - 0.5).abs() < 0.01);
         let left = clock.left_until(0.75).unwrap().as_secs_f64();

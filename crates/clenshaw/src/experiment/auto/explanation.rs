@@ -31,10 +31,10 @@ impl AutoAnswer {
             StudyEnd::TimedOut => "the time was used up",
             StudyEnd::Interrupted => "it was interrupted",
         };
+        let (n, models) = (count(n, "configuration"), count(models.len(), "model"));
         format!(
-            "{n} configurations of {} models were compared on validation nodes, {n_tuned} of them tuned; \
-             the search ended because {reason}.",
-            models.len()
+            "{n} of {models} compared on validation nodes, {n_tuned} of them tuned; the search ended \
+             because {reason}."
         )
     }
 
@@ -69,6 +69,11 @@ impl AutoAnswer {
             100.0 * estimate.majority_share
         ))
     }
+}
+
+/// A count with its noun, as in `1 model` and `2 models`.
+fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
 /// The mean gain of a filter at low, middle and high frequencies, relative to the largest one.

@@ -104,9 +104,9 @@ fn check_size(dataset: &Dataset, nodes: &[u32]) -> Result<()> {
     Err(Error::Data {
         place: dataset.name.clone(),
         problem: format!(
-            "too small to compare models: {} labelled nodes to learn from, {n_classes} classes with at \
-             least {MIN_PER_CLASS} of them; expected at least {MIN_LABELLED} nodes of two classes; train one \
-             model with `clenshaw train {} --split all-labels`",
+            "too small to compare models: {} labelled nodes to learn from, {n_classes} of its classes with \
+             at least {MIN_PER_CLASS} of them; expected at least {MIN_LABELLED} nodes and two such classes; \
+             train one model with `clenshaw train {} --split all-labels`",
             nodes.len(),
             dataset.name
         ),

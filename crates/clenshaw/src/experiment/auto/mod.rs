@@ -63,10 +63,11 @@ use clenshaw_tune::{Pruner, Storage, Study};
 use clock::BudgetClock;
 use hold_out::HoldOut;
 use members::MemberStore;
+use search::SearchStep;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use trials::PortfolioTrials;
 
 /// Everything that determines an answer, except the time.
@@ -134,6 +135,10 @@ enum GraphOrigin {
 
 /// On graphs with at most this many stored numbers (features and edges), trials run in parallel by default.
 const SMALL_GRAPH: usize = 2_000_000;
+/// The last steps take about this time and, for the spectra in the report, this many times the time of the
+/// overview, which computes few of them.
+const REPORT_BASE: Duration = Duration::from_secs(3);
+const REPORT_COST: f64 = 8.0;
 /// The maximum number of trials.
 const MAX_TRIALS: usize = 100_000;
 
@@ -180,7 +185,9 @@ pub fn auto(
     let hold_out = HoldOut::new(&dataset, request, origin)?;
     let objective = request.objective.unwrap_or_else(|| Objective::of(dataset.metric));
     objective.check(&dataset)?;
+    let start = Instant::now();
     let overview = GraphOverview::of(&dataset, &hold_out);
+    let clock = clock.with_reserve(REPORT_BASE + start.elapsed().mul_f64(REPORT_COST));
     (options.on_event)(AutoEvent::Graph(&overview));
     let study_id = study::open(request, objective, &dataset, storage)?;
     let clock = clock.after(study::earlier_seconds(storage, study_id)?);
@@ -222,8 +229,11 @@ fn run_trials(
     let study = study.with_pruner(Pruner::Never).with_heartbeats();
     let context = StudyContext { source: trials, storage, study, stop, options };
     let end = super::tuning::run_trials(&context, None)?;
-    let is_late = trials.clock.share() >= 1.0;
-    Ok(if is_late && end == StudyEnd::SpaceExhausted { StudyEnd::TimedOut } else { end })
+    // With more time, there would be a next step.
+    let stored = context.study.trials()?;
+    let has_more = trials.search().next_step(&stored, stored.len() as u64, 0.0) != SearchStep::End;
+    let is_late = trials.clock.is_limited() && has_more && end == StudyEnd::SpaceExhausted;
+    Ok(if is_late { StudyEnd::TimedOut } else { end })
 }
 
 impl AutoRequest {

@@ -65,10 +65,7 @@ fn check(request: &AutoRequest, identity: &[(&str, Value)], stored: &Attributes)
     for (key, value) in identity {
         let before = stored.get(*key).unwrap_or(&missing);
         if before != value {
-            let problem = format!(
-                "its `{key}` is {before}, not {value}; start again with --fresh, or choose another folder \
-                 with --out or another study with --study or --name"
-            );
+            let problem = format!("its `{key}` is {before}, not {value}; start again with --fresh");
             return Err(Error::Data { place: format!("study `{}`", request.study), problem });
         }
     }

@@ -8,7 +8,6 @@
 //! cross-entropy is convex in 1/T, and its minimum is found by golden-section search over ln T.
 //! Guo, Pleiss, Sun & Weinberger, ICML 2017, arXiv:1706.04599.
 
-use super::ensemble::cross_entropy;
 use crate::tensor::Mat;
 
 /// The range of temperatures.
@@ -24,7 +23,7 @@ pub(super) fn fit(predictions: &Mat<f32>, truth: &[u32]) -> f64 {
     if truth.is_empty() {
         return 1.0;
     }
-    let loss = |log_t: f64| cross_entropy(&scaled(predictions, log_t.exp()), truth);
+    let loss = |log_t: f64| loss(predictions, truth, log_t.exp());
     let ratio = (5f64.sqrt() - 1.0) / 2.0;
     let (mut low, mut high) = (RANGE.0.ln(), RANGE.1.ln());
     let (mut a, mut b) = (high - ratio * (high - low), low + ratio * (high - low));
@@ -43,17 +42,30 @@ pub(super) fn fit(predictions: &Mat<f32>, truth: &[u32]) -> f64 {
     ((low + high) / 2.0).exp()
 }
 
+/// The mean of `-ln q` of the true classes, in double precision: single precision would blur the minimum.
+fn loss(predictions: &Mat<f32>, truth: &[u32], temperature: f64) -> f64 {
+    let term =
+        |(row, &class): (&[f32], &u32)| -probabilities(row, temperature)[class as usize].ln();
+    let rows = predictions.as_slice().chunks_exact(predictions.cols());
+    rows.zip(truth).map(term).sum::<f64>() / truth.len() as f64
+}
+
+/// The probabilities `q` of a row; none is zero.
+fn probabilities(row: &[f32], temperature: f64) -> Vec<f64> {
+    let scores = row.iter().map(|p| f64::from(*p).max(FLOOR).ln() / temperature);
+    let scores: Vec<f64> = scores.collect();
+    let highest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let total: f64 = scores.iter().map(|score| (score - highest).exp()).sum();
+    scores.iter().map(|score| ((score - highest).exp() / total).max(f64::MIN_POSITIVE)).collect()
+}
+
 /// The probabilities at a temperature.
 pub(super) fn scaled(predictions: &Mat<f32>, temperature: f64) -> Mat<f32> {
     let mut out = predictions.clone();
     let c = out.cols();
     for row in out.as_mut_slice().chunks_exact_mut(c) {
-        let scores: Vec<f64> =
-            row.iter().map(|p| f64::from(*p).max(FLOOR).ln() / temperature).collect();
-        let highest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let total: f64 = scores.iter().map(|score| (score - highest).exp()).sum();
-        let values = scores.iter().map(|score| ((score - highest).exp() / total) as f32);
-        row.iter_mut().zip(values).for_each(|(p, value)| *p = value);
+        let scaled = probabilities(row, temperature);
+        row.iter_mut().zip(scaled).for_each(|(p, value)| *p = value as f32);
     }
     out
 }

@@ -161,7 +161,7 @@ impl PortfolioTrials<'_> {
         let left = left.as_secs_f64();
         let seconds = match rung {
             // Later rungs and tuning share what is left with few others.
-            Some(0) if may_skip => {
+            Some(0) => {
                 let n_started = trials.iter().filter(|t| t.state != TrialState::Waiting).count();
                 let n = self.request.portfolio.entries.len().saturating_sub(n_started) + 1;
                 let for_rung = self.clock.left_until(end).unwrap_or_default().as_secs_f64();
