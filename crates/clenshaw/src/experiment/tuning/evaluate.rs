@@ -39,10 +39,11 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The validation accuracy of the best epoch so far, as chosen by the stopping rule.
+/// The validation accuracy of the best epoch so far, as chosen by the stopping rule; with the rule `roc-auc`, the
+/// validation ROC AUC.
 fn val_accuracy(stop: EarlyStopping, fit: &Fit) -> f64 {
     let best = fit.history()[stop.best_index(fit.history())];
-    best.val_accuracy.expect("`tune` rejects splits without validation nodes")
+    best.val_roc_auc.or(best.val_accuracy).expect("`tune` rejects splits without validation nodes")
 }
 
 impl StudyContext<'_> {
@@ -70,7 +71,7 @@ impl StudyContext<'_> {
             }
             accuracies.push(val_accuracy(stop, &fit));
             if i == 0 && setup.info().filter.is_some() {
-                filter = setup.filter(fit.best().1);
+                filter = fit.setup().filter(fit.best().1);
             }
             let (done, value) = (i + 1, mean(&accuracies));
             let pruned = self.splits.len() > 1 && self.report(trial, done as u64, value)?;

@@ -194,3 +194,27 @@ fn runs_can_move_between_threads() {
     assert_owned::<Fit>();
     assert_owned::<Arc<Setup>>();
 }
+
+#[test]
+fn roc_auc_selects_the_epoch_and_needs_two_classes() {
+    let of_graph = |graph: &str, epochs: &str| {
+        let info = model::find("gcn").unwrap();
+        let mut hp = info.defaults();
+        hp.set("stop", "roc-auc").unwrap();
+        hp.set("max_epochs", epochs).unwrap();
+        Arc::new(Setup::new(data::load(graph).unwrap(), info, hp).unwrap())
+    };
+    let setup = of_graph("csbm:nodes=60,classes=2", "12");
+    assert_eq!(setup.dataset().n_classes(), 2);
+    let mut fit = fit(&setup);
+    fit.run_to_end().unwrap();
+    let roc_auc = |epoch: &Epoch| epoch.val_roc_auc.unwrap();
+    let best = fit.history().iter().map(roc_auc).fold(0.0, f64::max);
+    let outcome = fit.outcome();
+    assert_eq!((outcome.history.len(), roc_auc(&outcome.best)), (12, best));
+    assert!((0.0..=1.0).contains(&best));
+    let cora = of_graph("cora", "1");
+    let split = SplitKind::Balanced.draw(cora.dataset(), 0).unwrap();
+    let error = Fit::new(cora, &split, 0, 1).map(drop).unwrap_err().to_string();
+    assert!(error.contains("ROC AUC needs 2 classes and there are 7"), "{error}");
+}
