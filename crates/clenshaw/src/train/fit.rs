@@ -130,7 +130,7 @@ impl Fit {
         seed: u64,
         threads: usize,
     ) -> Result<Self> {
-        let setup = setup.into();
+        let setup = setup.into().for_split(split)?;
         let targets = setup.targets(split)?;
         let stopping = EarlyStopping::from_params(setup.hp());
         check_metric(stopping, &setup)?;

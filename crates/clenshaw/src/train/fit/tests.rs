@@ -195,6 +195,53 @@ fn runs_can_move_between_threads() {
     assert_owned::<Arc<Setup>>();
 }
 
+/// The split of the first 30 nodes for training, 10 for validation and 20 for testing.
+fn first_nodes() -> Split {
+    Split::new("mine", [(0..30).collect(), (30..40).collect(), (40..60).collect()]).unwrap()
+}
+
+#[test]
+fn homophily_of_the_basis_is_that_of_the_training_nodes() {
+    let setup = setup("uni-filter", &[("max_epochs", "3")]);
+    let split = first_nodes();
+    let mut fit = Fit::new(setup.clone(), &split, 0, 1).unwrap();
+    let data = setup.dataset();
+    let is_training = |&(u, v): &(u32, u32)| u < 30 && v < 30;
+    let edges: Vec<(u32, u32)> = data.graph.edges().filter(is_training).collect();
+    let equal = edges.iter().filter(|(u, v)| data.y[*u as usize] == data.y[*v as usize]).count();
+    let expected = equal as f64 / edges.len() as f64;
+    assert_eq!(fit.setup().hp().real("homophily"), expected);
+    assert!(expected > 0.0 && expected < 1.0, "{expected}");
+    fit.run_to_end().unwrap();
+
+    // Labels of test nodes have no effect.
+    let mut y = data.y.clone();
+    y[40..].reverse();
+    let other = Arc::new(crate::data::Dataset { y, ..data.as_ref().clone() });
+    let other = Setup::new(other, setup.info(), setup.hp().clone()).unwrap();
+    let mut again = Fit::new(other, &split, 0, 1).unwrap();
+    again.run_to_end().unwrap();
+    assert_eq!(again.outcome().weights, fit.outcome().weights);
+
+    // The model contains the measured value, so it predicts the same without labels.
+    let outcome = fit.outcome();
+    let model = super::super::TrainedModel::new(fit.setup(), &outcome.weights, fit.provenance());
+    assert_eq!(model.predict(data, 1).unwrap(), outcome.probabilities);
+}
+
+#[test]
+fn training_nodes_without_edges_have_no_homophily() {
+    let measured = setup("uni-filter", &[]);
+    let split = Split::new("one", [vec![0], vec![1], vec![2]]).unwrap();
+    let error = Fit::new(measured, &split, 0, 1).map(drop).unwrap_err().to_string();
+    let expected =
+        "no edge connects two training nodes, so their homophily is unknown; set `homophily`";
+    assert!(error.contains(expected), "{error}");
+    let given = setup("uni-filter", &[("homophily", "0.4")]);
+    let fit = Fit::new(given.clone(), &split, 0, 1).unwrap();
+    assert!(Arc::ptr_eq(fit.setup(), &given));
+}
+
 #[test]
 fn roc_auc_selects_the_epoch_and_needs_two_classes() {
     let of_graph = |graph: &str, epochs: &str| {
