@@ -1,9 +1,9 @@
-"""Our models gcn, gcnii, cheb-net, appnp and arma with PyG's own layers, from our initial parameters."""
+"""Our models gcn, sage, gat, gcnii, cheb-net, appnp and arma with PyG's own layers, from our initial parameters."""
 
 import torch
 from torch.nn import Linear
-from torch.nn.functional import dropout
-from torch_geometric.nn import APPNP, ARMAConv, ChebConv, GCN2Conv, GCNConv
+from torch.nn.functional import dropout, elu
+from torch_geometric.nn import APPNP, ARMAConv, ChebConv, GATConv, GCN2Conv, GCNConv, SAGEConv
 
 from harness import Autograd, serve
 
@@ -53,6 +53,40 @@ class Gcn(Network):
 
     def forward(self):
         h = self.first(self.x, self.edge_index).relu()
+        return self.second(self.drop(h), self.edge_index)
+
+
+class Sage(Network):
+    def build(self):
+        width = self.hyper["hidden"]
+        self.first = SAGEConv(self.n_features, width)
+        self.second = SAGEConv(width, self.n_classes)
+        for i, layer in enumerate((self.first, self.second)):
+            self.linear(f"conv.{i}.w", layer.lin_l)
+            self.linear(f"conv.{i}.root", layer.lin_r)
+            self.params[f"conv.{i}.b"] = layer.lin_l.bias
+
+    def forward(self):
+        h = self.first(self.x, self.edge_index).relu()
+        return self.second(self.drop(h), self.edge_index)
+
+
+class Gat(Network):
+    def build(self):
+        hyper = self.hyper
+        width, heads, drop = hyper["hidden"], hyper["heads"], hyper["dropout_attention"]
+        self.first = GATConv(self.n_features, width, heads, negative_slope=hyper["slope"], dropout=drop)
+        self.second = GATConv(
+            heads * width, self.n_classes, hyper["heads_out"], concat=False, negative_slope=hyper["slope"], dropout=drop
+        )
+        for i, layer in enumerate((self.first, self.second)):
+            self.linear(f"conv.{i}.w", layer.lin)
+            self.params[f"conv.{i}.att_src"] = layer.att_src
+            self.params[f"conv.{i}.att_dst"] = layer.att_dst
+            self.params[f"conv.{i}.b"] = layer.bias
+
+    def forward(self):
+        h = elu(self.first(self.drop(self.x), self.edge_index))
         return self.second(self.drop(h), self.edge_index)
 
 
@@ -117,7 +151,15 @@ class Arma(Network):
         return self.last(self.drop(self.conv(self.x, self.edge_index)))
 
 
-NETWORKS = {"gcn": Gcn, "gcnii": Gcnii, "cheb-net": ChebNet, "appnp": Appnp, "arma": Arma}
+NETWORKS = {
+    "gcn": Gcn,
+    "sage": Sage,
+    "gat": Gat,
+    "gcnii": Gcnii,
+    "cheb-net": ChebNet,
+    "appnp": Appnp,
+    "arma": Arma,
+}
 
 
 def make(folder):

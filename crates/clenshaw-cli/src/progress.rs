@@ -290,8 +290,13 @@ mod tests {
             .flat_map(|second| [(second, 0), (second, 1)])
             .filter_map(|(second, run)| {
                 let epoch = second as usize;
-                let epoch =
-                    Epoch { epoch, train_loss: 1.0, val_loss: None, val_accuracy: Some(0.5) };
+                let epoch = Epoch {
+                    epoch,
+                    train_loss: 1.0,
+                    val_loss: None,
+                    val_accuracy: Some(0.5),
+                    val_roc_auc: None,
+                };
                 let event = RunEvent::Epoch { run, epoch: &epoch };
                 Some((second, runs.line(&event, start + Duration::from_secs(second))?))
             })

@@ -128,7 +128,7 @@ pub fn fit(
         // Of earlier fits.
         clenshaw::tensor::release_free_memory();
         let setup = Arc::new(Setup::new(dataset, info, hp).map_err(to_python)?);
-        let mut fit = Fit::new(setup.clone(), &split, seed, threads).map_err(to_python)?;
+        let mut fit = Fit::new(setup, &split, seed, threads).map_err(to_python)?;
         if let Some(weights) = weights {
             fit = fit.with_node_weights(&split, &weights).map_err(to_python)?;
         }
@@ -148,6 +148,7 @@ pub fn fit(
             }
         });
         end.map_err(to_python)?;
+        let setup = fit.setup().clone();
         Ok((fit, setup, error))
     })?;
     result(py, &mut fit, &setup, error)

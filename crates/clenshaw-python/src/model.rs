@@ -45,7 +45,7 @@ impl ResponsePoints {
         let filters = match filter {
             Response::Shared(filter) => std::slice::from_ref(filter),
             Response::Channels(filters) => filters,
-            Response::Gain(_) => &[],
+            Response::Gain(_) | Response::Tabulated(_) => &[],
         };
         let basis = filters
             .first()

@@ -21,6 +21,7 @@ _REPOSITORY_FOLDER = Path(__file__).resolve().parents[2] / "clenshaw" / "tests" 
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "gcn": {"layers": 2},
     "sage": {"layers": 2},
+    "gat": {"layers": 2},
     "gcn-jk": {"bn_eps": 1e-5},
     "mixhop": {"bn_eps": 1e-5},
     "h2gcn": {"relu": True},
@@ -30,7 +31,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 _DROPOUTS = ("dropout", "dropout_prop", "dropout_conv", "dropout_root", "dropout_basis")
 _DROPOUTS += ("dropout_attention",)
 _FLAGS = {"bn", "decay", "released_sign", "relu", "shared", "star", "use_act", "use_weight"}
-_FLAGS |= {"jk", "loops", "pre_linear"}
+_FLAGS |= {"jk", "loops", "pre_linear", "released"}
 _WORDS = {
     "order": ("released", "ppr", "ppr-tail"),
     "concat": ("max", "concat"),
@@ -39,6 +40,7 @@ _WORDS = {
 }
 _PLAIN = {"arma", "bern-net", "cheb-base", "cheb-net", "cheb-net-ii", "favard-gnn", "h2gcn"}
 _PLAIN |= {"gat-sep", "jacobi-conv", "opt-basis-gnn", "sage", "sage-sep"}
+_PLAIN |= {"specformer", "uni-filter"}
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def _params(model: str, arrays: dict[str, Array]) -> dict[str, Any]:
             params["join" if name == "concat" else name] = _WORDS[name][int(value)]
         else:
             params[name] = bool(value) if name in _FLAGS else value
-    if model in ("gcn", "sage") and "hp.layers" in arrays:
+    if model in ("gcn", "sage", "gat") and "hp.layers" in arrays:
         params["head"] = "dense"  # fixtures that state the number of convolutions
     return params
 

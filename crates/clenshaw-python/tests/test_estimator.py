@@ -170,7 +170,7 @@ def test_every_model_fits_predicts_and_survives_a_file(problem: Problem, model: 
     estimator.save(tmp_path / "model")
     loaded = NodeClassifier.load(tmp_path / "model")
     if model == "linkx":
-        with pytest.raises(ValueError, match="LINKX has weights for each node"):
+        with pytest.raises(ValueError, match="LINKX has weights or a basis for each node"):
             loaded.predict(problem.edge_index, problem.X)
     else:
         assert np.array_equal(loaded.decision_function(problem.edge_index, problem.X), scores)

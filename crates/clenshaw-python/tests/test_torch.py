@@ -62,6 +62,8 @@ def test_scores_loss_and_gradients_agree_with_the_fixture(
     path: Path, dtype: Any, tolerance: float
 ) -> None:
     fixture = _golden.load(path)
+    if fixture.model == "specformer" and dtype is np.float32:
+        tolerance = 2e-4  # phases of 100 times an eigenvalue amplify rounding
     module = build(fixture, dtype)
     logits = module(*inputs(fixture))
     assert logits.dtype == (torch.float64 if dtype is np.float64 else torch.float32)
@@ -83,7 +85,7 @@ def test_scores_loss_and_gradients_agree_with_the_fixture(
 def test_every_model_of_the_library_is_covered() -> None:
     sources = "".join(path.read_text() for path in sorted(RUST_MODELS.glob("*.rs")))
     declared = set(re.findall(r'^pub static INFO.*\n    name: "(.*)",$', sources, re.M))
-    assert len(declared) == 26
+    assert len(declared) == 28
     assert declared == set(MODELS)
     assert declared == set(FIRST) | WITHOUT_FIXTURE
 
@@ -514,6 +516,8 @@ RATES = {
     "jacobi-conv": "p prop",
     "gat": "p attention p attention",
     "gat-sep": "p p p p p",
+    "specformer": "p p" + 5 * " attention" + 8 * " prop",  # three heads and filters
+    "uni-filter": 5 * "basis " + "p p",
     "favard-gnn": "p basis p",
     "opt-basis-gnn": "p basis p",
     "horner-gcn": "p p conv conv conv p",

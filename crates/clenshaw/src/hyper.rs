@@ -441,7 +441,7 @@ mod tests {
         assert_eq!(
             set_error("stop", "never"),
             "`stop` is `never`; expected one of patience, mean, late-mean, accuracy, \
-             accuracy-ties, none"
+             accuracy-ties, none, roc-auc"
         );
         assert_eq!(
             set_error("lamda", "1"),

@@ -22,7 +22,7 @@ pub const GRAPHS: [&str; 6] = ["cora", "chameleon", "squirrel", "actor", "citese
 const LARGE: [&str; 2] = ["twitch-gamers", "twitch-gamers-sbm"];
 
 /// Models that PyG has layers for.
-const LAYERS: [&str; 5] = ["gcn", "gcnii", "cheb-net", "appnp", "arma"];
+const LAYERS: [&str; 7] = ["gcn", "sage", "gat", "gcnii", "cheb-net", "appnp", "arma"];
 
 /// Relative tolerance of the initial loss.
 const LOSS_TOLERANCE: f64 = 1e-4;
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn options_select_parts_and_graphs() {
-        let expected = [("clenshaw-gcn", "actor"), ("gcn", "actor"), ("gcnii", "actor")];
+        let expected = [("clenshaw-gcn", "actor"), ("gcn", "actor"), ("sage", "actor")];
         assert_eq!(selected("--graphs actor")[..3], expected);
         assert_eq!(selected("--graphs actor --only step"), expected[..1]);
         assert_eq!(selected("").len(), GRAPHS.len() * (1 + LAYERS.len()));

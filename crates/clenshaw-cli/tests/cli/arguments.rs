@@ -61,7 +61,7 @@ fn invalid_values_are_rejected_with_the_expected_ones() {
         (
             "--set stop=never",
             "`stop` is `never`; \
-             expected one of patience, mean, late-mean, accuracy, accuracy-ties, none",
+             expected one of patience, mean, late-mean, accuracy, accuracy-ties, none, roc-auc",
         ),
         ("--set use_act=maybe", "`use_act` is `maybe`; expected `true` or `false`"),
         ("--set lambda", "invalid value `lambda` for `--set <KEY=VALUE>`: expected KEY=VALUE"),

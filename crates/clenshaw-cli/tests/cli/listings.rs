@@ -46,7 +46,7 @@ fn model_json_has_ranges_and_search_spaces() {
     );
     let both = json!({"among": [false, true]});
     assert_eq!(key("star"), (both.clone(), both));
-    let rules = ["patience", "mean", "late-mean", "accuracy", "accuracy-ties", "none"];
+    let rules = ["patience", "mean", "late-mean", "accuracy", "accuracy-ties", "none", "roc-auc"];
     assert_eq!(key("stop"), (json!({"among": rules}), Value::Null));
 }
 

@@ -108,7 +108,7 @@ impl<'a> ActiveJob<'a> {
 
     /// Size of the workspace of one run, in bytes.
     pub fn bytes_per_run(&self) -> usize {
-        self.setup.plan().workspace_bytes()
+        self.setup.bytes_per_run()
     }
 
     /// Loads or trains run `i` and stores its result, which is [`Error::Interrupted`] if another run has
@@ -180,7 +180,7 @@ impl<'a> ActiveJob<'a> {
         let outcome = fit.outcome();
         let record = self.record(seed, split, &outcome, &fit)?;
         if let Some(folder) = folder {
-            folder.finish_run(seed, self.files(split, outcome, &record))?;
+            folder.finish_run(seed, self.files(split, outcome, &record, fit.setup()))?;
         }
         self.emit(RunEvent::Finished { run: i, record: &record });
         Ok(record)
@@ -281,7 +281,13 @@ impl<'a> ActiveJob<'a> {
     }
 
     /// The files of a finished run, by name.
-    fn files(&self, split: &Split, outcome: Outcome, record: &RunRecord) -> RunFiles {
+    fn files(
+        &self,
+        split: &Split,
+        outcome: Outcome,
+        record: &RunRecord,
+        setup: &Setup,
+    ) -> RunFiles {
         let line = |epoch| serde_json::to_string(epoch).expect("numbers only") + "\n";
         let epochs: String = outcome.history.iter().map(line).collect();
         let filters = outcome.filters.iter();
@@ -295,7 +301,7 @@ impl<'a> ActiveJob<'a> {
             seed: record.seed,
             version: env!("CARGO_PKG_VERSION").into(),
         };
-        let model = TrainedModel::new(&self.setup, &outcome.weights, provenance);
+        let model = TrainedModel::new(setup, &outcome.weights, provenance);
         let predictions = Predictions::new(&self.dataset, Some(split), outcome.probabilities);
         let all: Vec<usize> = (0..self.dataset.graph.n_nodes()).collect();
         vec![

@@ -17,6 +17,10 @@ pub enum Response {
     /// `(mu, gain)` with `mu` ascending from -1 to 1; at least two.
     #[serde(deserialize_with = "at_least_two_points")]
     Gain(Vec<(f64, f64)>),
+    /// For filters that are known on the eigenvalues of a graph only, points `(mu, h)` per channel, with `mu`
+    /// ascending; at least two. Between them the response is interpolated, beyond them it is constant.
+    #[serde(deserialize_with = "channels_of_at_least_two_points")]
+    Tabulated(Vec<Vec<(f64, f64)>>),
 }
 
 /// Reads the points of a gain, between which it is interpolated.
@@ -27,6 +31,18 @@ fn at_least_two_points<'de, D: Deserializer<'de>>(
     match points.len() {
         0 | 1 => Err(D::Error::invalid_length(points.len(), &"at least two points")),
         _ => Ok(points),
+    }
+}
+
+/// Reads the points of every channel.
+fn channels_of_at_least_two_points<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Vec<(f64, f64)>>, D::Error> {
+    let channels = Vec::<Vec<(f64, f64)>>::deserialize(deserializer)?;
+    match channels.iter().map(Vec::len).min() {
+        None => Err(D::Error::invalid_length(0, &"at least one channel")),
+        Some(n @ (0 | 1)) => Err(D::Error::invalid_length(n, &"at least two points")),
+        Some(_) => Ok(channels),
     }
 }
 
@@ -80,6 +96,13 @@ impl Response {
                 filters.iter().map(|filter| filter.evaluate(mu)).sum::<f64>() / filters.len() as f64
             }
             Self::Gain(points) => interpolate_linearly(points, mu),
+            Self::Tabulated(channels) => {
+                let value = |points: &Vec<(f64, f64)>| {
+                    let (low, high) = (points[0].0, points[points.len() - 1].0);
+                    interpolate_linearly(points, mu.max(low).min(high))
+                };
+                channels.iter().map(value).sum::<f64>() / channels.len() as f64
+            }
         }
     }
 }
@@ -104,6 +127,8 @@ mod tests {
         for (text, expected) in [
             (r#"{"gain":[]}"#, "expected at least two points"),
             (r#"{"gain":[[0,1]]}"#, "expected at least two points"),
+            (r#"{"tabulated":[]}"#, "expected at least one channel"),
+            (r#"{"tabulated":[[[0,1],[1,1]],[[0,1]]]}"#, "expected at least two points"),
             (
                 r#"{"shared":{"basis":{"three-term":[]},"coefficients":[1,2]}}"#,
                 "a filter with 2 coefficients; its basis allows 1",
@@ -124,5 +149,12 @@ mod tests {
             [-1.0, -0.5, 0.0, 0.5, 1.0].map(|mu| gain.evaluate(mu)),
             [0.0, 0.5, 1.0, 3.0, 5.0]
         );
+    }
+
+    #[test]
+    fn tabulated_channels_are_averaged_and_constant_beyond_their_points() {
+        let table =
+            Response::Tabulated(vec![vec![(-0.5, 1.0), (0.5, 3.0)], vec![(0.0, 1.0), (1.0, 2.0)]]);
+        assert_eq!([-1.0, 0.0, 0.5, 1.0].map(|mu| table.evaluate(mu)), [1.0, 1.5, 2.25, 2.5]);
     }
 }

@@ -57,6 +57,20 @@ impl Eigen {
         self.vectors[(k, i)]
     }
 
+    /// The eigenvalues in descending order, and the eigenvectors in the same order, one column each.
+    pub fn sorted(&self) -> (Vec<f64>, Mat<f64>) {
+        let n = self.values.len();
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|&i, &j| self.values[j].total_cmp(&self.values[i]));
+        let mut vectors = Mat::zeros(n, n);
+        for (column, &i) in order.iter().enumerate() {
+            for (k, entry) in self.vectors.column(i).iter().enumerate() {
+                vectors[(k, column)] = *entry;
+            }
+        }
+        (order.iter().map(|&i| self.values[i]).collect(), vectors)
+    }
+
     /// The filter `h` applied to the signals `x`: `V h(M) V' x`.
     ///
     /// # Shapes

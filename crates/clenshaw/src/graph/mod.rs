@@ -51,6 +51,7 @@ struct Derived {
     order: OnceLock<Option<Arc<NodeOrder>>>,
     /// By [`Normalisation`].
     operators: [OnceLock<Operator>; 3],
+    eigen: OnceLock<Eigen>,
 }
 
 impl PartialEq for Graph {
@@ -254,6 +255,11 @@ impl Graph {
         (0..self.n_nodes() as u32).flat_map(move |u| {
             self.neighbours(u as usize).iter().filter(move |&&v| u < v).map(move |&v| (u, v))
         })
+    }
+
+    /// The eigendecomposition of P, computed by the first call and kept; needs O(n^2) memory and O(n^3) time.
+    pub fn eigen(&self) -> &Eigen {
+        self.derived.eigen.get_or_init(|| Eigen::new(&operator(self, Normalisation::Plain)))
     }
 
     /// The adjacency pattern A: symmetric, without self-loops.

@@ -5,13 +5,18 @@
 //!                w_ij = softmax over j of leaky(s_j + d_i),  j in N(i) or j = i  leaky(x) = x if x > 0, else slope x
 //!                out_i = sum_j drop(w_ij) G_j
 //!
-//! H(1) = elu( attention(drop(X)) + b )            `heads` heads of width `hidden`, side by side
-//! out  = mean over heads of attention(drop(H(1))) + b          `heads_out` heads of width C
+//! H(l) = elu( attention(drop(H(l-1))) + b )       `heads` heads of width `hidden`, side by side;  H(0) = X
+//! out  = mean over heads of attention(drop(H(L-1))) + b        `heads_out` heads of width C
 //! ```
 //!
+//! The paper has L = 2 layers.
+//! With `head = dense`, it is the network that Luo et al. tuned (NeurIPS 2024, arXiv:2406.08993), see `stack.rs`:
+//! one head of width `hidden` without bias in every layer, relu, no dropout on the features.
 //! Weights after dropout are not normalised again, and edge weights are ignored.
 //! Velickovic et al., ICLR 2018, arXiv:1710.10903; initial values as in PyTorch Geometric.
 
+use super::norm::{NORM, SKIP};
+use super::stack::{self, Head};
 use super::{ModelFamily, ModelInfo, Net, OptimiserGroup, PATIENCE_100, glorot};
 use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params};
@@ -23,23 +28,34 @@ pub static INFO: ModelInfo = ModelInfo {
     paper: "Velickovic et al., ICLR 2018, arXiv:1710.10903",
     family: ModelFamily::Residual,
     equation: "out_i = sum_j w_ij G_j, G = H W, w_ij = softmax over j of leaky(<G_j, a_src> + <G_i, a_dst>); \
-               two layers with elu between them",
+               layers with elu between them",
     operator: Some(Normalisation::Looped),
     hyper: &[
-        HyperParam::int("hidden", 8, (1, 4096), "width of each head of the first layer"),
-        HyperParam::int("heads", 8, (1, 64), "number of heads of the first layer")
-            .tune_among(&[1.0, 4.0, 8.0]),
+        HyperParam::int("layers", 2, (1, 64), "number of layers").omit_default(),
+        HyperParam::int("hidden", 8, (1, 4096), "width of each head of the hidden layers"),
+        HyperParam::int(
+            "heads",
+            8,
+            (1, 64),
+            "number of heads of the hidden layers; with `head = dense`, one",
+        )
+        .tune_among(&[1.0, 4.0, 8.0]),
         HyperParam::int("heads_out", 1, (1, 64), "number of heads of the last layer, averaged"),
         SLOPE,
         LOOPS,
-        HyperParam::dropout("dropout", 0.6, "dropout on the inputs of both layers"),
+        HyperParam::dropout("dropout", 0.6, "dropout on the inputs of all layers"),
         HyperParam::dropout("dropout_attention", 0.6, "dropout on the attention weights"),
         HyperParam::learning_rate("lr", 0.005, "learning rate"),
         HyperParam::weight_decay("wd", 5e-4, "weight decay"),
+        stack::HEAD,
+        NORM,
+        SKIP,
+        stack::PRE_LINEAR,
+        stack::JK,
     ],
     training: &PATIENCE_100,
     inductive: true,
-    presets: "",
+    presets: include_str!("../../experiments/presets/gat.toml"),
     groups: &[OptimiserGroup::adam("all", "lr", "wd")],
     build,
     filter: None,
@@ -57,21 +73,22 @@ const LOOPS: HyperParam =
     HyperParam::flag("loops", true, "whether a node is one of its own neighbours");
 
 fn build(net: &mut Net, hp: &Params) -> Var {
-    let drop = hp.real("dropout");
+    if hp.choice::<Head>("head") == Head::Dense {
+        return stack::network(net, hp, |net, l, h, width| attention(net, hp, l, h, (1, width)));
+    }
     let x = net.x();
-    let x = net.dropout(x, drop);
-    let h = attention(net, hp, 0, x, (hp.int("heads"), hp.int("hidden")));
-    let cols = net.shape(h).1;
-    let b = net.param("conv.0.b", 1, cols, Init::Zeros, "all");
-    let h = net.sum([1.0 * h, 1.0 * b]);
-    let h = net.elu(h);
-    net.set_hidden(h);
-    let h = net.dropout(h, drop);
-    let (heads, n_classes) = (hp.int("heads_out"), net.n_classes());
-    let scores = attention(net, hp, 1, h, (heads, n_classes));
-    let scores = mean_of_heads(net, scores, heads);
-    let b = net.param("conv.1.b", 1, n_classes, Init::Zeros, "all");
-    net.sum([1.0 * scores, 1.0 * b])
+    let x = net.dropout(x, hp.real("dropout"));
+    let last = hp.int("layers") - 1;
+    stack::network_of(net, hp, (x, |net, z| net.elu(z)), |net, l, h, width| {
+        let heads = if l == last { hp.int("heads_out") } else { hp.int("heads") };
+        let mut z = attention(net, hp, l, h, (heads, width));
+        if l == last {
+            z = mean_of_heads(net, z, heads);
+        }
+        let cols = net.shape(z).1;
+        let b = net.param(format!("conv.{l}.b"), 1, cols, Init::Zeros, "all");
+        net.sum([1.0 * z, 1.0 * b])
+    })
 }
 
 /// `attention(H)` with the parameters `conv.LAYER.w`, `.att_src` and `.att_dst`, all heads side by side.

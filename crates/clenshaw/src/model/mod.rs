@@ -14,6 +14,7 @@ mod lstm;
 mod residual;
 mod decoupled;
 mod per_channel;
+mod universal_basis;
 
 mod mlp;
 mod linkx;
@@ -35,9 +36,11 @@ mod bern_net;
 mod cheb_base;
 mod cheb_net_ii;
 mod jacobi_conv;
+mod specformer;
 mod favard_gnn;
 mod opt_basis_gnn;
 mod poly;
+mod uni_filter;
 mod horner_gcn;
 mod fixed_clenshaw_gcn;
 mod clenshaw_gcn;
@@ -73,9 +76,11 @@ pub static MODELS: &[&ModelInfo] = &[
     &cheb_base::INFO,          // He et al. 2022, with free coefficients
     &cheb_net_ii::INFO,        // He et al. 2022
     &jacobi_conv::INFO,        // Wang & Zhang 2022
+    &specformer::INFO,         // Bo et al. 2023, a filter learned on the eigenvalues
     &favard_gnn::INFO,         // Guo & Wei 2023, a learned basis
     &opt_basis_gnn::INFO,      // Guo & Wei 2023, a basis computed from the signal
     &poly::INFO,               // Liao et al. 2024, the filters of a benchmark
+    &uni_filter::INFO,         // Huang et al. 2024, a basis that follows the homophily
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residual
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023
@@ -84,6 +89,10 @@ pub static MODELS: &[&ModelInfo] = &[
 /// The flag of models that can be trained with asymmetric learning, see
 /// [`Optimiser::with_blocks`](crate::tensor::Optimiser::with_blocks).
 pub const ASYMMETRIC_KEY: &str = "asymmetric";
+
+/// The hyper-parameter of models whose basis depends on the homophily of the training nodes; 0 means that it is
+/// measured for every split.
+pub const HOMOPHILY_KEY: &str = "homophily";
 
 /// The optimiser group of filter coefficients, which asymmetric learning separates from all others.
 pub const FILTER_GROUP: &str = "prop";
@@ -107,7 +116,8 @@ pub struct ModelInfo {
     pub hyper: &'static [HyperParam],
     /// The hyper-parameters that every model has: feature scaling, early stopping, precision, class weights.
     pub training: &'static [HyperParam],
-    /// Whether a trained model can be applied to another graph, because it has no weights per node.
+    /// Whether a trained model can be applied to another graph: it has no weights per node, and its scores do not
+    /// depend on the number of nodes.
     pub inductive: bool,
     /// Presets in TOML, one table per graph, with published or tuned settings; may be empty.
     pub presets: &'static str,

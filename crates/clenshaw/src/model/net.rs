@@ -21,9 +21,11 @@ pub struct Net {
     hidden: Option<Var>,
     /// The identity matrices recorded so far, by size.
     identities: Vec<(usize, Var)>,
-    /// Why an operator could not be built.
+    /// Why the network could not be built.
     failure: Option<Error>,
     node_input: Option<NodeInput>,
+    /// Why contributions to the scores are not defined.
+    attribution_refusal: Option<&'static str>,
 }
 
 /// A value in which class scores are affine, and whose rows depend on the features of their own node only.
@@ -65,6 +67,7 @@ impl Net {
             identities: vec![],
             failure: None,
             node_input: None,
+            attribution_refusal: None,
         }
     }
 
@@ -110,6 +113,17 @@ impl Net {
         self.node_input
     }
 
+    /// States why contributions of features and nodes to the scores are not defined: the scores are not a function
+    /// of products of features with weights.
+    pub fn refuse_attribution(&mut self, reason: &'static str) {
+        self.attribution_refusal = Some(reason);
+    }
+
+    /// The reason given to [`Net::refuse_attribution`], if any.
+    pub fn attribution_refusal(&self) -> Option<&'static str> {
+        self.attribution_refusal
+    }
+
     /// The largest distance in the graph from which a node affects the value `v` of another one in an
     /// evaluation; `None` if all nodes affect it.
     pub fn reach(&self, v: Var) -> Option<usize> {
@@ -138,13 +152,37 @@ impl Net {
                 self.operator(operator)
             }
             Err(error) => {
-                self.failure = Some(error);
+                self.fail(error);
                 self.p()
             }
         }
     }
 
-    /// The net; an error if one of its operators could not be built.
+    /// Marks the network as one that cannot be built; [`Net::into_checked`] returns the first error. The function
+    /// that builds it must still return class scores.
+    pub fn fail(&mut self, error: Error) {
+        self.failure.get_or_insert(error);
+    }
+
+    /// The eigenvalues of P in descending order, and the rows of its eigenvectors that belong to the nodes of this
+    /// net, one column per eigenvalue, `[n, n]`; panics without [`Net::with_graph`].
+    pub fn eigen(&self) -> (Vec<f64>, Mat<f64>) {
+        let (values, vectors) = self.graph().eigen().sorted();
+        match &self.nodes {
+            None => (values, vectors),
+            Some(nodes) => {
+                let rows = nodes.iter().flat_map(|&u| vectors.row(u as usize)).copied().collect();
+                (values, Mat::from_vec(nodes.len(), vectors.cols(), rows))
+            }
+        }
+    }
+
+    /// The number of nodes of the whole graph; panics without [`Net::with_graph`].
+    pub fn n_graph_nodes(&self) -> usize {
+        self.graph().n_nodes()
+    }
+
+    /// The net; an error if it could not be built.
     pub fn into_checked(mut self) -> Result<Self> {
         match self.failure.take() {
             Some(error) => Err(error),

@@ -1,13 +1,13 @@
-//! The network of GCN and GraphSAGE: hidden layers of one kind of convolution, and a head.
+//! The network of GCN, GraphSAGE and GAT: hidden layers of one kind of convolution, and a head.
 //!
 //! ```text
 //! H(0) = X                                      pre_linear: drop( X W_in + b_in )
-//! H(l) = drop( relu( norm( conv(H(l-1)) + skip ) ) )            skip = H(l-1) V(l) + c(l)
+//! H(l) = drop( act( norm( conv(H(l-1)) + skip ) ) )             skip = H(l-1) V(l) + c(l)
 //! H    = the last H(l)                          jk: the sum of all H(l), l >= 1
 //! out  = conv(H)                                head = dense: H W_out + b_out
 //! ```
 //!
-//! `layers` is the number of convolutions. By default the last one is the head, and there is neither a norm,
+//! `act` is relu, except in the plain GAT, and `layers` is the number of convolutions. By default the last one is the head, and there is neither a norm,
 //! a skip connection, a first linear layer nor a sum of layers: the plain models.
 //! With `head = dense`, all convolutions are hidden layers: the networks that Luo et al. tuned
 //! (NeurIPS 2024, arXiv:2406.08993).
@@ -42,10 +42,21 @@ pub(super) const JK: HyperParam =
 /// The options that extend the plain networks.
 pub(super) const OPTIONS: [HyperParam; 5] = [HEAD, NORM, SKIP, PRE_LINEAR, JK];
 
-/// Records the network; `convolution(net, l, h, width)` records convolution `l`.
+/// Records the network of the features with relu; `convolution(net, l, h, width)` records convolution `l`.
 pub(super) fn network(
     net: &mut Net,
     hp: &Params,
+    convolution: impl Fn(&mut Net, usize, FeatureVar, usize) -> Var,
+) -> Var {
+    let x = net.x();
+    network_of(net, hp, (x, |net, z| net.relu(z)), convolution)
+}
+
+/// [`network`] of other features or with another activation.
+pub(super) fn network_of(
+    net: &mut Net,
+    hp: &Params,
+    (x, activate): (FeatureVar, fn(&mut Net, Var) -> Var),
     convolution: impl Fn(&mut Net, usize, FeatureVar, usize) -> Var,
 ) -> Var {
     let (n_layers, width, drop) = (hp.int("layers"), hp.int("hidden"), hp.real("dropout"));
@@ -54,7 +65,7 @@ pub(super) fn network(
         Head::Convolution => n_layers - 1,
         Head::Dense => n_layers,
     };
-    let mut h = net.x();
+    let mut h = x;
     if hp.flag("pre_linear") {
         let z = net.dense_layer(("w_in", "b_in"), h, width, "all");
         h = net.dropout(z, drop).into();
@@ -66,7 +77,7 @@ pub(super) fn network(
             z = add_skip(net, l, h, z);
         }
         let z = normalise(net, hp, l, z, "all");
-        let z = net.relu(z);
+        let z = activate(net, z);
         net.set_hidden(z);
         let z = net.dropout(z, drop);
         outputs.push(z);

@@ -18,7 +18,8 @@ const STOP: &str = "patience: stop after `patience` epochs without a lower valid
                     mean: when the validation loss exceeds the mean of the previous `patience` losses; \
                     late-mean: the same, but not in the first half of the epochs; \
                     accuracy: after `patience` epochs without a higher validation accuracy; \
-                    accuracy-ties: the same, but a tie counts as higher; none: after `max_epochs`";
+                    accuracy-ties: the same, but a tie counts as higher; none: after `max_epochs`; \
+                    roc-auc: the same, but the weights of the highest validation ROC AUC are kept";
 
 /// The rule `patience` with 300 epochs, at most 2000 epochs: ClenshawGCN and its variants.
 pub static PATIENCE_300: [HyperParam; 6] = training(StopRule::Patience, 300, 2000);

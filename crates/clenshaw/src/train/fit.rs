@@ -8,7 +8,7 @@ pub(super) mod checkpoint;
 
 use super::setup::{Setup, hidden_from, optimiser};
 use super::stop::EarlyStopping;
-use super::{ModelProvenance, most_likely, weights};
+use super::{ModelProvenance, StopRule, metrics, most_likely, weights};
 use crate::data::Split;
 use crate::error::{Error, Result};
 use crate::filter::{Basis, Response};
@@ -30,6 +30,10 @@ pub struct Epoch {
     pub val_loss: Option<f64>,
     /// The fraction of validation nodes classified correctly after the step; `None` without them.
     pub val_accuracy: Option<f64>,
+    /// The area under the ROC curve on the validation nodes after the step; computed for the stopping rule
+    /// `roc-auc` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub val_roc_auc: Option<f64>,
 }
 
 /// The filter after an epoch.
@@ -66,6 +70,14 @@ pub struct Fit {
     started: Instant,
     /// The time spent before the restored checkpoint.
     earlier: Duration,
+}
+
+/// The scores on the validation nodes after an epoch.
+struct Validation {
+    loss: f64,
+    accuracy: f64,
+    /// For the stopping rule `roc-auc` only.
+    roc_auc: Option<f64>,
 }
 
 /// How [`Fit::run`] ended.
@@ -118,14 +130,16 @@ impl Fit {
         seed: u64,
         threads: usize,
     ) -> Result<Self> {
-        let setup = setup.into();
+        let setup = setup.into().for_split(split)?;
         let targets = setup.targets(split)?;
+        let stopping = EarlyStopping::from_params(setup.hp());
+        check_metric(stopping, &setup)?;
         let label = |&i: &u32| setup.dataset().y[i as usize].expect("`targets` checked the split");
         let (work, forecast_bytes) = setup.allocate(threads)?;
         let params = setup.initial_params(seed);
         let initial = setup.filter_coefficients(&params);
         Ok(Self {
-            stopping: EarlyStopping::from_params(setup.hp()),
+            stopping,
             targets,
             val: split.val().iter().map(|i| (*i as usize, label(i))).collect(),
             split: split.provenance().into(),
@@ -193,11 +207,16 @@ impl Fit {
         self.require_finite("training loss", train_loss, false)?;
         self.work.update(&mut self.optimiser, &mut self.params);
         let validation = self.validate();
-        if let Some((val_loss, _)) = validation {
-            self.require_finite("validation loss", val_loss, true)?;
+        if let Some(validation) = &validation {
+            self.require_finite("validation loss", validation.loss, true)?;
         }
-        let (val_loss, val_accuracy) = validation.unzip();
-        let record = Epoch { epoch, train_loss, val_loss, val_accuracy };
+        let record = Epoch {
+            epoch,
+            train_loss,
+            val_loss: validation.as_ref().map(|validation| validation.loss),
+            val_accuracy: validation.as_ref().map(|validation| validation.accuracy),
+            val_roc_auc: validation.and_then(|validation| validation.roc_auc),
+        };
         self.history.push(record);
         let coefficients = self.setup.filter_coefficients(&self.params);
         self.filters.extend(coefficients.map(|coefficients| EpochFilter { epoch, coefficients }));
@@ -205,6 +224,11 @@ impl Fit {
             self.best_params.copy_from_slice(&self.params);
         }
         Ok(record)
+    }
+
+    /// The compiled model; if its basis depends on the training nodes, that of this split.
+    pub fn setup(&self) -> &Arc<Setup> {
+        &self.setup
     }
 
     /// Every epoch so far.
@@ -413,8 +437,8 @@ impl Fit {
         Ok(())
     }
 
-    /// Loss and accuracy on the validation nodes without dropout; `None` if there are none.
-    fn validate(&mut self) -> Option<(f64, f64)> {
+    /// The scores on the validation nodes without dropout; `None` if there are none.
+    fn validate(&mut self) -> Option<Validation> {
         if self.val.is_empty() {
             return None;
         }
@@ -427,8 +451,14 @@ impl Fit {
             loss += f64::from(log_sum_exp(z) - z[label as usize]);
             correct += usize::from(most_likely(z) == label);
         }
+        let roc_auc = (self.stopping.rule == StopRule::RocAuc).then(|| {
+            let margin = |&(i, _): &(usize, u32)| f64::from(scores[i * c + 1] - scores[i * c]);
+            let margins: Vec<f64> = self.val.iter().map(margin).collect();
+            let labels: Vec<u32> = self.val.iter().map(|(_, label)| *label).collect();
+            metrics::roc_auc(&margins, &labels)
+        });
         let n = self.val.len() as f64;
-        Some((loss / n, correct as f64 / n))
+        Some(Validation { loss: loss / n, accuracy: correct as f64 / n, roc_auc })
     }
 
     /// If a loss is not finite, marks the run as diverged and returns an error; `stepped` as in [`Divergence`].
@@ -453,6 +483,21 @@ impl Fit {
         let epoch = self.history.len() + 1;
         Err(Error::Diverged { epoch, loss, value, lower: lower.join(" or ") })
     }
+}
+
+/// Returns an error if the metric of the stopping rule is not defined for the data set.
+fn check_metric(stopping: EarlyStopping, setup: &Setup) -> Result<()> {
+    let n_classes = setup.dataset().n_classes();
+    if stopping.rule != StopRule::RocAuc || n_classes == 2 {
+        return Ok(());
+    }
+    Err(Error::BadValue {
+        key: "stop".into(),
+        value: stopping.rule.to_string(),
+        expected: format!(
+            "another rule, because ROC AUC needs 2 classes and there are {n_classes}"
+        ),
+    })
 }
 
 /// The random stream of the dropout masks of an epoch.

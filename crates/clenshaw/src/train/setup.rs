@@ -4,9 +4,9 @@ use super::forecast::check_recording;
 use crate::data::{Dataset, Features, Scaler, Split};
 use crate::error::{Error, Result};
 use crate::filter::{Filter, Response};
-use crate::graph::operator;
+use crate::graph::{edge_homophily, operator};
 use crate::hyper::{HyperParam, Params, Value};
-use crate::model::{ASYMMETRIC_KEY, FILTER_GROUP, ModelInfo, Net, OptimiserKind};
+use crate::model::{ASYMMETRIC_KEY, FILTER_GROUP, HOMOPHILY_KEY, ModelInfo, Net, OptimiserKind};
 use crate::rng::Stream;
 use crate::tensor::{
     AlignedVec, Mat, Optimiser, OptimiserSettings, Plan, RUNNING, Real, Sparse, Targets,
@@ -76,6 +76,49 @@ impl Setup {
         let (net, logits) = record(&dataset, info, &hp, &scaler, None)?;
         let plan = Plan::compile_with(&net.into_tape(), logits, hp.choice("gather"));
         Ok(Self { dataset, info, hp, scaler, plan, data_sha256: OnceLock::new() })
+    }
+
+    /// The setup of runs on this split: compiled again if the basis of the model depends on the homophily of the
+    /// training nodes and this is to be measured, otherwise the same.
+    ///
+    /// # Errors
+    /// If no edge connects two training nodes, or the model cannot be compiled.
+    pub(super) fn for_split(self: Arc<Self>, split: &Split) -> Result<Arc<Self>> {
+        if !self.measures_homophily() {
+            return Ok(self);
+        }
+        split.check(&self.dataset)?;
+        let mut classes = vec![None; self.dataset.y.len()];
+        for &i in split.train() {
+            classes[i as usize] = self.dataset.y[i as usize];
+        }
+        let homophily = edge_homophily(&self.dataset.graph, &classes);
+        let homophily = homophily.ok_or_else(|| Error::Split {
+            split: split.provenance().into(),
+            problem: format!(
+                "no edge connects two training nodes, so their homophily is unknown; set `{HOMOPHILY_KEY}`"
+            ),
+        })?;
+        let mut hp = self.hp.clone();
+        hp.set_value(HOMOPHILY_KEY, homophily)?;
+        let dataset = self.dataset.clone();
+        let setup = Self::with_scaler(dataset, self.info, hp, self.scaler.clone())?;
+        if let Some(sha256) = self.data_sha256.get() {
+            setup.data_sha256.get_or_init(|| sha256.clone());
+        }
+        Ok(Arc::new(setup))
+    }
+
+    /// Whether [`Setup::for_split`] compiles the model for every split.
+    fn measures_homophily(&self) -> bool {
+        self.hp.has(HOMOPHILY_KEY) && self.hp.real(HOMOPHILY_KEY) == 0.0
+    }
+
+    /// The memory of a run: that of its workspace and, if the model is compiled for every split, that of its
+    /// constants.
+    pub fn bytes_per_run(&self) -> usize {
+        let constants = if self.measures_homophily() { self.plan.constant_bytes() } else { 0 };
+        self.plan.workspace_bytes() + constants
     }
 
     /// The data set.

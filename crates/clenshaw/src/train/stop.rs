@@ -7,10 +7,12 @@
 //! accuracy       stop when p epochs have passed since the highest validation accuracy
 //! accuracy-ties  the same, but an equal accuracy counts as an improvement
 //! none           train all epochs
+//! roc-auc        train all epochs, for graphs with two classes
 //! ```
 //!
 //! The weights of the best epoch are kept: the one with the lowest validation loss under the first three
-//! rules, and with the highest validation accuracy under the others. Ties go to the first epoch, or with
+//! rules, with the highest validation ROC AUC under `roc-auc`, and with the highest validation accuracy under the
+//! others. Ties go to the first epoch, or with
 //! `accuracy-ties` to the last. Without validation nodes all epochs are trained and the last one is
 //! the best. When to stop and which epoch is best depend only on the history.
 
@@ -46,7 +48,7 @@ impl EarlyStopping {
                 StopRule::LateMean => {
                     history.len() > self.max_epochs / 2 && above_mean(history, self.patience)
                 }
-                StopRule::None => false,
+                StopRule::None | StopRule::RocAuc => false,
             }
     }
 
@@ -65,6 +67,7 @@ impl EarlyStopping {
             StopRule::Patience | StopRule::Mean | StopRule::LateMean => new_loss < old_loss,
             StopRule::Accuracy | StopRule::None => new.val_accuracy > old.val_accuracy,
             StopRule::AccuracyTies => new.val_accuracy >= old.val_accuracy,
+            StopRule::RocAuc => new.val_roc_auc > old.val_roc_auc,
         }
     }
 }
@@ -94,6 +97,7 @@ mod tests {
             train_loss: 0.0,
             val_loss: validation.map(|(loss, _)| loss),
             val_accuracy: validation.map(|(_, accuracy)| accuracy),
+            val_roc_auc: None,
         });
         epochs.collect()
     }
@@ -148,9 +152,19 @@ mod tests {
     }
 
     #[test]
+    fn roc_auc_trains_all_epochs_and_keeps_the_first_best() {
+        let mut history = accuracies(&[0.9, 0.5, 0.5, 0.5]);
+        for (epoch, roc_auc) in history.iter_mut().zip([0.6, 0.8, 0.8, f64::NAN]) {
+            epoch.val_roc_auc = Some(roc_auc);
+        }
+        let roc_auc = stopping(StopRule::RocAuc, 1);
+        assert!(!roc_auc.should_stop(&history) && roc_auc.best_index(&history) == 1);
+    }
+
+    #[test]
     fn without_validation_the_last_epoch_is_best() {
-        use StopRule::{Accuracy, AccuracyTies, LateMean, Mean, None, Patience};
-        for rule in [Patience, Mean, LateMean, Accuracy, AccuracyTies, None] {
+        use StopRule::{Accuracy, AccuracyTies, LateMean, Mean, None, Patience, RocAuc};
+        for rule in [Patience, Mean, LateMean, Accuracy, AccuracyTies, None, RocAuc] {
             let stopping = stopping(rule, 1);
             assert_eq!(stopping.best_index(&history([Option::None; 7])), 6, "{rule}");
             assert!(!stopping.should_stop(&history([Option::None; 7])), "{rule}");

@@ -229,7 +229,7 @@ impl TrainedModel {
         if !self.info.inductive && dataset.sha256() != self.provenance.data_sha256 {
             let title = self.info.title;
             return Err(bad(format!(
-                "{title} has weights for each node, so it can only predict the nodes of its own graph"
+                "{title} has weights or a basis for each node, so it can only predict the nodes of its own graph"
             )));
         }
         if n != self.n_features {

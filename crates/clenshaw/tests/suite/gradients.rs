@@ -133,7 +133,7 @@ fn loss_and_gradients_of_the_squared_error_agree() {
 type Recording = fn(&mut TapeTest) -> Var;
 
 /// A description of what is unusual, the number of nodes, and the computation.
-const TAPES: [(&str, usize, Recording); 17] = [
+const TAPES: [(&str, usize, Recording); 19] = [
     ("a value used many times", 12, |b| {
         let h = b.project("w", 3);
         let mut y = b.tape.relu(h);
@@ -288,6 +288,34 @@ const TAPES: [(&str, usize, Recording); 17] = [
         let gate = b.tape.sigmoid(parts[0]);
         let gated = b.tape.product(gate, again);
         b.tape.sum([1.0 * scaled, 1.0 * gated, 0.5 * shrunk])
+    }),
+    ("a filter on the columns of a matrix with a row per node", 150, |b| {
+        let u: Vec<f64> = (0..150 * 9).map(|i| (0.37 * i as f64).sin()).collect();
+        let u = b.tape.features(Mat::from_vec(150, 9, u));
+        let (z, g, f) = (b.project("w", 3), b.project("v", 4), b.param("f", 9, 2));
+        let spectrum = b.tape.inner_products(u, z);
+        let spectrum = b.tape.scale_rows(spectrum, f, 1);
+        let filtered = b.tape.linear(u, spectrum, None);
+        // Both factors depend on parameters.
+        let mixed = b.tape.inner_products(g, z);
+        let mixed = b.tape.linear(g, mixed, None);
+        b.tape.sum([1.0 * filtered, 0.1 * mixed, 1.0 * z])
+    }),
+    ("attention among parameters", 12, |b| {
+        let e = b.param("e", 6, 4);
+        let (q, k, v) = (b.param("q", 4, 4), b.param("k", 4, 4), b.param("v", 4, 3));
+        let [q, k, v] = [q, k, v].map(|w| b.tape.linear(e, w, None));
+        let k = b.tape.transpose(k);
+        let scores = b.tape.linear(q, k, None);
+        let weights = b.tape.softmax(scores);
+        let weights = b.tape.dropout(weights, 0.3);
+        let mixed = b.tape.linear(weights, v, None);
+        let products = b.tape.inner_products(mixed, mixed);
+        let h = b.project("w", 3);
+        let (p, again) = (b.tape.linear(h, products, None), b.tape.transpose(mixed));
+        let w = b.tape.linear(again, mixed, None);
+        let h = b.tape.linear(h, w, None);
+        b.tape.sum([1.0 * p, 0.5 * h])
     }),
     ("layer normalisation and GELU", 150, |b| {
         let h = b.project("w0", 5);

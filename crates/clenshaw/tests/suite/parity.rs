@@ -159,6 +159,8 @@ fn f64_agrees_to_ten_digits() {
 #[test]
 fn f32_agrees_within_its_precision() {
     for path in fixtures() {
-        check::<f32>(&path, 2e-5);
+        // The phases of Specformer, 100 times an eigenvalue, amplify rounding.
+        let is_sensitive = path.file_name().unwrap().to_str().unwrap().starts_with("specformer");
+        check::<f32>(&path, if is_sensitive { 2e-4 } else { 2e-5 });
     }
 }

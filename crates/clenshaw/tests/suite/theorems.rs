@@ -130,7 +130,7 @@ fn declared_filters(setting: &Setting, plan: &Plan<f64>, params: &[f64]) -> Opti
     match setting.info.filter?(&lookup(plan, params), &setting.hp) {
         filter::Response::Shared(filter) => Some(vec![filter; WIDTH]),
         filter::Response::Channels(filters) => Some(filters),
-        filter::Response::Gain(_) => None,
+        filter::Response::Gain(_) | filter::Response::Tabulated(_) => None,
     }
 }
 

@@ -73,6 +73,13 @@ class Graph:
         weight = torch.cat([self.weight, self.weight.new_ones(self.n_nodes)])
         return _normalised(self.n_nodes, index, weight)
 
+    @once
+    def eigen(self) -> tuple[Tensor, Tensor]:
+        """The eigenvalues of P in descending order, [n], and its eigenvectors, one column each, [n, n]."""
+        values, vectors = torch.linalg.eigh(self.plain.to_dense().double())
+        dtype = self.weight.dtype
+        return values.flip(0), vectors.flip(1).to(dtype)
+
     def root_degrees(self, loops: bool) -> Tensor:
         """The square root of every node's degree, with or without self-loops, [n]."""
         own = self.weight.new_full((self.n_nodes,), float(loops))

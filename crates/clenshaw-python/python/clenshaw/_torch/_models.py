@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu
 
-from clenshaw._torch import _filters
+from clenshaw._torch import _filters, _spectrum
 from clenshaw._torch._net import Net, concat, relu_star, total
 from clenshaw._torch._polynomials import chebyshev_laplacian, clenshaw
 
@@ -61,9 +61,14 @@ def _activate(net: Net, l: int, h: Tensor) -> Tensor:
 Convolution = Callable[[Net, int, "Tensor", int], "Tensor"]
 
 
-def _stack(net: Net, convolution: Convolution) -> Tensor:
-    """`H(l) = drop(relu(norm(conv(H(l-1)) + H(l-1) V(l) + c(l))))`, `out = conv(H(L-1))` or `H W + b`."""
-    h, width = net.x, net.hyper["hidden"]
+def _stack(
+    net: Net,
+    convolution: Convolution,
+    x: Tensor | None = None,
+    activate: Callable[[Tensor], Tensor] = torch.relu,
+) -> Tensor:
+    """`H(l) = drop(act(norm(conv(H(l-1)) + H(l-1) V(l) + c(l))))`, `out = conv(H(L-1))` or `H W + b`."""
+    h, width = net.x if x is None else x, net.hyper["hidden"]
     is_dense = net.hyper.get("head") == "dense"
     n_hidden = net.hyper["layers"] - (not is_dense)
     if net.hyper.get("pre_linear"):
@@ -72,8 +77,8 @@ def _stack(net: Net, convolution: Convolution) -> Tensor:
     for l in range(n_hidden):
         z = convolution(net, l, h, width)
         if net.has_skip:
-            z = z + net.dense(f"skip.{l}.w", f"skip.{l}.b", h, width)
-        h = net.drop(net.normalise(l, z).relu())
+            z = z + net.dense(f"skip.{l}.w", f"skip.{l}.b", h, z.shape[1])
+        h = net.drop(activate(net.normalise(l, z)))
         outputs.append(h)
     if net.hyper.get("jk") and outputs:
         h = total(outputs)
@@ -212,10 +217,11 @@ def _attend(net: Net, index: Tensor, values: Tensor, scores: tuple[Tensor, Tenso
 
 
 def gat(net: Net) -> Tensor:
-    """`out_i = sum_j w_ij G_j + b`, `G = H W`, in two layers with elu between them."""
+    """`out_i = sum_j w_ij G_j + b`, `G = H W`, in layers with elu between them."""
     index = net.graph.index
     if net.hyper["loops"]:
         index = torch.cat([index, torch.arange(len(net.x), device=index.device).expand(2, -1)], dim=1)
+    last = net.hyper["layers"] - 1
 
     def attention(l: int, h: Tensor, heads: int, width: int) -> Tensor:
         g = net.linear(f"conv.{l}.w", h, heads * width)
@@ -227,12 +233,16 @@ def gat(net: Net) -> Tensor:
         head = torch.arange(heads, device=g.device).repeat_interleave(width)
         return _attend(net, index, g, (source, destination), head, "dropout_attention")
 
-    heads, width = net.hyper["heads"], net.hyper["hidden"]
-    h = attention(0, net.drop(net.x), heads, width) + net.param("conv.0.b", 1, heads * width)
-    h = torch.nn.functional.elu(h)
-    heads, width = net.hyper["heads_out"], net.n_classes
-    out = attention(1, net.drop(h), heads, width).reshape(-1, heads, width).mean(1)
-    return out + net.param("conv.1.b", 1, width)
+    def convolution(net: Net, l: int, h: Tensor, width: int) -> Tensor:
+        heads = net.hyper["heads_out" if l == last else "heads"]
+        z = attention(l, h, heads, width)
+        if l == last:
+            z = z.reshape(-1, heads, width).mean(1)
+        return z + net.param(f"conv.{l}.b", 1, z.shape[1])
+
+    if net.hyper.get("head") == "dense":
+        return _stack(net, lambda net, l, h, width: attention(l, h, 1, width))
+    return _stack(net, convolution, net.drop(net.x), torch.nn.functional.elu)
 
 
 def gat_sep(net: Net) -> Tensor:
@@ -405,9 +415,11 @@ MODELS: dict[str, Callable[[Net], Tensor]] = {
     "cheb-base": _filters.cheb_base,
     "cheb-net-ii": _filters.cheb_net_ii,
     "jacobi-conv": _filters.jacobi_conv,
+    "specformer": _spectrum.specformer,
     "favard-gnn": _filters.favard_gnn,
     "opt-basis-gnn": _filters.opt_basis_gnn,
     "poly": _filters.poly,
+    "uni-filter": _spectrum.uni_filter,
     "horner-gcn": horner_gcn,
     "fixed-clenshaw-gcn": fixed_clenshaw_gcn,
     "clenshaw-gcn": clenshaw_gcn,
@@ -423,4 +435,5 @@ FEATURE_WEIGHTS = {
     "mixhop": "conv.0.w.0",
     "cheb-net": "conv.0.w.0",
     "arma": "stack.0.w.0",
+    "uni-filter": "lin.0.w",
 }

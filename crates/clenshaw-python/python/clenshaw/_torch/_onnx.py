@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-#: Models that need more of the graph than products with one operator.
-NOT_EXPORTED = ("gat", "gat-sep", "h2gcn", "linkx")
+#: Models that need more of the graph than products with one operator, or a computation in double precision.
+NOT_EXPORTED = ("gat", "gat-sep", "h2gcn", "linkx", "specformer", "uni-filter")
 
 
 @dataclass(frozen=True)

@@ -47,10 +47,11 @@ pub(in crate::experiment) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The validation accuracy of the best epoch so far, as chosen by the stopping rule.
+/// The validation accuracy of the best epoch so far, as chosen by the stopping rule; with the rule `roc-auc`, the
+/// validation ROC AUC.
 fn val_accuracy(stop: EarlyStopping, fit: &Fit) -> f64 {
     let best = fit.history()[stop.best_index(fit.history())];
-    best.val_accuracy.expect("`tune` rejects splits without validation nodes")
+    best.val_roc_auc.or(best.val_accuracy).expect("`tune` rejects splits without validation nodes")
 }
 
 /// The trials of [`tune`](super::tune()): configurations of one model.

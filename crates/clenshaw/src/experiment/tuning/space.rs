@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(
             entry_error("stop = [\"never\"]"),
             "s.toml: `stop` is `never`; expected one of patience, mean, late-mean, accuracy, \
-             accuracy-ties, none"
+             accuracy-ties, none, roc-auc"
         );
         assert_eq!(
             entry_error("K = { low = 8, hihg = 9 }"),

@@ -64,8 +64,15 @@ impl Tape {
         let mut reach = vec![0; nodes.len()];
         for i in (0..nodes.len()).filter(|i| needed[*i]) {
             let op = &nodes[i].op;
-            let is_sum = matches!(op, Op::ColumnSums(_) | Op::ColumnDots(..));
-            if is_sum && op.inputs().iter().any(|x| nodes[*x].per_node) {
+            let is_sum = match *op {
+                Op::ColumnSums(x) => nodes[x].per_node,
+                Op::ColumnDots(a, b) | Op::InnerProducts(a, b) => {
+                    nodes[a].per_node || nodes[b].per_node
+                }
+                Op::Linear { w, .. } => nodes[w].per_node,
+                _ => false,
+            };
+            if is_sum {
                 return None;
             }
             let farthest = op.inputs().iter().map(|x| reach[*x]).max().unwrap_or(0);
@@ -106,6 +113,12 @@ mod tests {
         let far = t.sum([p.apply(near), 1.0 * x]);
         let both = t.sum([1.0 * far, 1.0 * near]);
         assert_eq!([x, near, far, both].map(|v| t.reach(v)), [0, 1, 2, 2].map(Some));
+        let products = t.inner_products(x, near);
+        let spread = t.linear(x, products, None);
+        assert_eq!([products, spread].map(|v| t.reach(v)), [None, None]);
+        let wide = t.concat(&[x, x]);
+        let mixed = t.linear(wide, far, None); // the rows of the weight are nodes
+        assert_eq!(t.reach(mixed), None);
         let sums = t.column_sums(far);
         let shifted = t.sum([1.0 * x, 1.0 * sums]);
         assert_eq!(t.reach(shifted), None);

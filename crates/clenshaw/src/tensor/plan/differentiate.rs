@@ -176,6 +176,10 @@ impl Backward {
                 self.add_term(a, Factor::Row(g, 0), b_value);
                 self.add_term(b, Factor::Row(g, 0), a_value);
             }
+            Op::InnerProducts(a, b) => self.differentiate_inner_products(i, a, b, g),
+            Op::Transpose(x) => {
+                self.add_computed_term(i, x, |dst| Instr::Transpose { src: g, dst })
+            }
             Op::RunningProduct(x) => {
                 let value = self.pass.buf(x);
                 self.add_computed_term(i, x, |dst| Instr::RunningProductGrad { x: value, g, dst });
@@ -256,6 +260,18 @@ impl Backward {
         let section = if per_node { &mut list.main } else { &mut list.prologue };
         section.push(Instr::Transpose { src, dst });
         dst
+    }
+
+    /// For `y = a' b`: `da = b g'` and `db = a g`.
+    fn differentiate_inner_products(&mut self, i: NodeId, a: NodeId, b: NodeId, g: Buf) {
+        let (a_value, b_value) = (self.pass.buf(a), self.pass.buf(b));
+        if self.pass.nodes[a].needs_grad {
+            let Node { rows, cols, .. } = self.pass.nodes[i];
+            let w = self.pass.list.computed(cols, rows);
+            self.emit(i, Instr::Transpose { src: g, dst: w });
+            self.add_computed_term(i, a, |dst| Instr::MatMul { a: b_value, w, bias: None, dst });
+        }
+        self.add_computed_term(i, b, |dst| Instr::MatMul { a: a_value, w: g, bias: None, dst });
     }
 
     /// `inputs` are values on the tape.

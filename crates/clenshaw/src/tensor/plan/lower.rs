@@ -85,6 +85,8 @@ impl ForwardPass {
             Op::ColumnDots(a, b) => {
                 Instr::ColumnDots { a: buf(a), b: buf(b), dst, row: 0, add: false }
             }
+            Op::InnerProducts(a, b) => Instr::WeightGrad { a: buf(a), g: buf(b), dst, add: false },
+            Op::Transpose(x) => Instr::Transpose { src: buf(x), dst },
             Op::RunningProduct(x) => Instr::RunningProduct { x: buf(x), dst },
             _ => unreachable!("`lower_node` handles operations of no or several instructions"),
         };

@@ -77,6 +77,8 @@ pub(super) enum Op {
     },
     ColumnSums(NodeId),
     ColumnDots(NodeId, NodeId),
+    InnerProducts(NodeId, NodeId),
+    Transpose(NodeId),
     RunningProduct(NodeId),
     /// `batch` in training, where `running` is updated with `observed`; `running` otherwise.
     Statistic {
@@ -106,8 +108,12 @@ impl Op {
             | Self::Softmax(x)
             | Self::Standardise { x, .. }
             | Self::ColumnSums(x)
+            | Self::Transpose(x)
             | Self::RunningProduct(x) => vec![*x],
-            Self::Product(a, b) | Self::Max(a, b) | Self::ColumnDots(a, b) => vec![*a, *b],
+            Self::Product(a, b)
+            | Self::Max(a, b)
+            | Self::ColumnDots(a, b)
+            | Self::InnerProducts(a, b) => vec![*a, *b],
             Self::ScaleRows { x, by, .. } => vec![*x, *by],
             Self::Statistic { batch, observed, running } => vec![*batch, *observed, *running],
             Self::Attention { softmax, .. } => {

@@ -152,6 +152,18 @@ impl Tape {
         FeatureVar(self.push("sparse_features", op, shape, true, false))
     }
 
+    /// The entries of node features, in dense form.
+    ///
+    /// # Panics
+    /// If the features belong to another tape, or are not an input.
+    pub fn feature_matrix(&self, x: FeatureVar) -> Mat<f64> {
+        match self.nodes[self.node("feature_matrix", x.0)].op {
+            Op::Dense(i) => self.consts[i].as_ref().clone(),
+            Op::Sparse(i) => self.sparse[i].to_dense(),
+            _ => panic!("feature_matrix: features after dropout"),
+        }
+    }
+
     /// Zeros with the shape of another value; [`Tape::sum`] skips such terms.
     pub fn zeros_like(&mut self, v: Var) -> Var {
         let v = self.node("zeros_like", v);

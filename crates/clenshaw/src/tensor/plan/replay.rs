@@ -141,6 +141,12 @@ impl<T: Real> Plan<T> {
         numbers * size_of::<T>() + self.longest(|p| p.mask_len) * size_of::<u64>()
     }
 
+    /// The size of the plan's dense constants in bytes.
+    pub fn constant_bytes(&self) -> usize {
+        let entries = self.constants.dense.iter().map(|x| x.as_slice().len());
+        entries.sum::<usize>() * size_of::<T>()
+    }
+
     /// The number of bytes that [`Plan::workspace`] allocates for a run with this number of threads.
     pub fn allocated_bytes(&self, threads: usize) -> usize {
         let more_scratch = self.longest(|p| p.scratch_len) * (threads.max(1) - 1);

@@ -7,7 +7,7 @@ use super::{
     PolynomialTerms,
 };
 use crate::data::Dataset;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::filter::{Filter, Response};
 use crate::graph::{distances, operator};
 use crate::model::{Net, NodeInput};
@@ -59,6 +59,10 @@ impl Network {
             record(dataset, model.info(), model.hp(), model.scaler(), nodes)
         };
         let (alone, logits) = record(Some(&[node]))?;
+        if let Some(reason) = alone.attribution_refusal() {
+            let place = format!("explaining {}", model.info().name);
+            return Err(Error::Data { place, problem: reason.into() });
+        }
         let reach = alone.reach(logits);
         let nodes = nodes_within(dataset, node, reach);
         let n_nodes = dataset.graph.n_nodes();
@@ -222,7 +226,7 @@ impl Network {
         let filter_of = |response: &Response, class: usize| match response {
             Response::Shared(filter) => Some(filter.clone()),
             Response::Channels(filters) => filters.get(class).cloned(),
-            Response::Gain(_) => None,
+            Response::Gain(_) | Response::Tabulated(_) => None,
         };
         let response = filter(&|name| model.weight(name), model.hp());
         let p = operator(&dataset.graph, kind).restricted_to(&self.nodes);

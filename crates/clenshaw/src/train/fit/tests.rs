@@ -207,3 +207,74 @@ fn best_filter_is_that_of_the_outcome() {
         assert_eq!(filter, fit.setup.filter(&fit.best_params).unwrap(), "{model}");
     }
 }
+
+/// The split of the first 30 nodes for training, 10 for validation and 20 for testing.
+fn first_nodes() -> Split {
+    Split::new("mine", [(0..30).collect(), (30..40).collect(), (40..60).collect()]).unwrap()
+}
+
+#[test]
+fn homophily_of_the_basis_is_that_of_the_training_nodes() {
+    let setup = setup("uni-filter", &[("max_epochs", "3")]);
+    let split = first_nodes();
+    let mut fit = Fit::new(setup.clone(), &split, 0, 1).unwrap();
+    let data = setup.dataset();
+    let is_training = |&(u, v): &(u32, u32)| u < 30 && v < 30;
+    let edges: Vec<(u32, u32)> = data.graph.edges().filter(is_training).collect();
+    let equal = edges.iter().filter(|(u, v)| data.y[*u as usize] == data.y[*v as usize]).count();
+    let expected = equal as f64 / edges.len() as f64;
+    assert_eq!(fit.setup().hp().real("homophily"), expected);
+    assert!(expected > 0.0 && expected < 1.0, "{expected}");
+    fit.run_to_end().unwrap();
+
+    // Labels of test nodes have no effect.
+    let mut y = data.y.clone();
+    y[40..].reverse();
+    let other = Arc::new(crate::data::Dataset { y, ..data.as_ref().clone() });
+    let other = Setup::new(other, setup.info(), setup.hp().clone()).unwrap();
+    let mut again = Fit::new(other, &split, 0, 1).unwrap();
+    again.run_to_end().unwrap();
+    assert_eq!(again.outcome().weights, fit.outcome().weights);
+
+    // The model contains the measured value, so it predicts the same without labels.
+    let outcome = fit.outcome();
+    let model = super::super::TrainedModel::new(fit.setup(), &outcome.weights, fit.provenance());
+    assert_eq!(model.predict(data, 1).unwrap(), outcome.probabilities);
+}
+
+#[test]
+fn training_nodes_without_edges_have_no_homophily() {
+    let measured = setup("uni-filter", &[]);
+    let split = Split::new("one", [vec![0], vec![1], vec![2]]).unwrap();
+    let error = Fit::new(measured, &split, 0, 1).map(drop).unwrap_err().to_string();
+    let expected =
+        "no edge connects two training nodes, so their homophily is unknown; set `homophily`";
+    assert!(error.contains(expected), "{error}");
+    let given = setup("uni-filter", &[("homophily", "0.4")]);
+    let fit = Fit::new(given.clone(), &split, 0, 1).unwrap();
+    assert!(Arc::ptr_eq(fit.setup(), &given));
+}
+
+#[test]
+fn roc_auc_selects_the_epoch_and_needs_two_classes() {
+    let of_graph = |graph: &str, epochs: &str| {
+        let info = model::find("gcn").unwrap();
+        let mut hp = info.defaults();
+        hp.set("stop", "roc-auc").unwrap();
+        hp.set("max_epochs", epochs).unwrap();
+        Arc::new(Setup::new(data::load(graph).unwrap(), info, hp).unwrap())
+    };
+    let setup = of_graph("csbm:nodes=60,classes=2", "12");
+    assert_eq!(setup.dataset().n_classes(), 2);
+    let mut fit = fit(&setup);
+    fit.run_to_end().unwrap();
+    let roc_auc = |epoch: &Epoch| epoch.val_roc_auc.unwrap();
+    let best = fit.history().iter().map(roc_auc).fold(0.0, f64::max);
+    let outcome = fit.outcome();
+    assert_eq!((outcome.history.len(), roc_auc(&outcome.best)), (12, best));
+    assert!((0.0..=1.0).contains(&best));
+    let cora = of_graph("cora", "1");
+    let split = SplitKind::Balanced.draw(cora.dataset(), 0).unwrap();
+    let error = Fit::new(cora, &split, 0, 1).map(drop).unwrap_err().to_string();
+    assert!(error.contains("ROC AUC needs 2 classes and there are 7"), "{error}");
+}

@@ -8,6 +8,7 @@
 //! notes = ["..."]                 # optional
 //! bars = "..."                    # title of a bar chart; optional
 //! runs = { gcn = 10 }             # models whose number of runs is not 20; optional
+//! presets = { gcn = "luo2024" }   # models whose preset is not `paper`; optional
 //! claims = [["gcn", "clenshaw-gcn"]]  # rankings to test, worst model first; optional
 //!
 //! [[column]]
@@ -58,6 +59,8 @@ pub struct ResultTable {
     claims: Vec<Vec<String>>,
     #[serde(default)]
     runs: BTreeMap<String, usize>,
+    #[serde(default)]
+    presets: BTreeMap<String, String>,
     #[serde(rename = "models")]
     model_names: Vec<String>,
     /// The models of these names.
@@ -104,14 +107,15 @@ impl ResultTable {
         Ok(table)
     }
 
-    /// Looks up the models. Rejects invalid columns, and any model in a column, `claims` or `runs` that is not
-    /// listed in `models`.
+    /// Looks up the models. Rejects invalid columns, and any model in a column, `claims`, `runs` or `presets` that is
+    /// not listed in `models`.
     fn find_models(&mut self) -> Result<()> {
         let models = self.model_names.iter().map(|name| model::find(name));
         self.models = models.collect::<Result<_>>()?;
         self.columns.iter().try_for_each(|column| column.check(&self.models))?;
         let known = || self.models.iter().map(|info| info.name);
-        let mut named = self.claims.iter().flatten().chain(self.runs.keys());
+        let mut named =
+            self.claims.iter().flatten().chain(self.runs.keys()).chain(self.presets.keys());
         match named.find(|name| !known().any(|m| m == *name)) {
             Some(name) => Err(Error::unknown("model", name, known())),
             None => Ok(()),
@@ -146,7 +150,8 @@ impl ResultTable {
         });
         let cell = |(column, info): (&TableColumn, &'static ModelInfo)| {
             let own = column.runs.or(self.runs.get(info.name).copied()).unwrap_or(RUNS);
-            column.plan(info, runs.map_or(own, |runs| runs.min(own)), runs_folder)
+            let preset = self.presets.get(info.name).map_or(PAPER, String::as_str);
+            column.plan((info, preset), runs.map_or(own, |runs| runs.min(own)), runs_folder)
         };
         pairs.map(cell).collect()
     }
@@ -185,14 +190,19 @@ impl TableColumn {
         self.split.as_deref().map_or(Ok(SplitKind::Balanced), str::parse)
     }
 
-    /// Plans the cell of a model: applies its preset if there is one, then the depth, split and runs of the
-    /// column, and reads the receipt in the cell's folder.
-    fn plan(&self, info: &'static ModelInfo, runs: usize, folder: &Path) -> Result<PlannedCell> {
+    /// Plans the cell of a model: applies its preset, or none if it has no preset `paper` for the graph, then the
+    /// depth, split and runs of the column, and reads the receipt in the cell's folder.
+    fn plan(
+        &self,
+        (info, preset): (&'static ModelInfo, &str),
+        runs: usize,
+        folder: &Path,
+    ) -> Result<PlannedCell> {
         let graph = self.graph();
         let mut request = Request::new(graph, info.name)?;
-        let settings = preset_origin(PAPER, info, graph);
-        if settings != SettingsOrigin::LibraryDefaults {
-            request.apply_preset("paper")?;
+        let settings = preset_origin(preset, info, graph);
+        if settings != SettingsOrigin::LibraryDefaults || preset != PAPER {
+            request.apply_preset(preset)?;
         }
         if let Some(depth) = self.depth {
             let key = ["layers", "L", "K"].into_iter().find(|key| request.hyper.has(key));

@@ -55,6 +55,35 @@ fn train(result_table: &ResultTable, planned: &[PlannedCell], folder: &Path) -> 
 }
 
 #[test]
+fn presets_are_chosen_by_model() {
+    let text = r#"
+        title = "T"
+        source = "S"
+        spread = "std"
+        models = ["mlp", "gcn"]
+        presets = { gcn = "luo2024" }
+        [[column]]
+        name = "squirrel-filtered"
+        split = "all"
+        runs = 10
+    "#;
+    let table = ResultTable::from_toml("t.toml", text).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let planned = table.plan(&Selection::default(), None, folder.path()).unwrap();
+    let hidden: Vec<usize> =
+        planned.iter().map(|cell| cell.job.request.hyper.int("hidden")).collect();
+    assert_eq!(hidden, [64, 256]);
+    assert_eq!(planned[1].settings, SettingsOrigin::Published);
+    let unknown = text.replace("gcn = \"luo2024\"", "sage = \"luo2024\"");
+    let error = ResultTable::from_toml("t.toml", &unknown).unwrap_err().to_string();
+    assert!(error.contains("unknown model `sage`"), "{error}");
+    let missing = text.replace("squirrel-filtered", "texas").replace("\"all\"", "\"balanced\"");
+    let table = ResultTable::from_toml("t.toml", &missing).unwrap();
+    let error = table.plan(&Selection::default(), None, folder.path()).unwrap_err().to_string();
+    assert!(error.contains("expected a graph with a preset `luo2024` of gcn"), "{error}");
+}
+
+#[test]
 fn cells_are_trained_once_and_missing_graphs_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let measure = || {

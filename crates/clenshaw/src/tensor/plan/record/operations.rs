@@ -226,6 +226,25 @@ impl Tape {
         self.derive("column_dots", Op::ColumnDots(a, b), (1, self.nodes[a].cols))
     }
 
+    /// `a' b`: the inner product of every column of `a` with every column of `b`, `[cols of a, cols of b]`.
+    pub fn inner_products(&mut self, a: Var, b: Var) -> Var {
+        let (a, b) = (self.node("inner_products", a), self.node("inner_products", b));
+        let ((a_rows, rows), (b_rows, cols)) = (self.dims(a), self.dims(b));
+        assert_eq!(a_rows, b_rows, "inner_products: rows differ");
+        self.derive("inner_products", Op::InnerProducts(a, b), (rows, cols))
+    }
+
+    /// The transpose of a matrix whose rows are not nodes.
+    ///
+    /// # Panics
+    /// If the value has a row per node: in a plan, these rows may have another order than the nodes.
+    pub fn transpose(&mut self, x: Var) -> Var {
+        let x = self.node("transpose", x);
+        assert!(!self.nodes[x].per_node, "transpose: a value with a row per node");
+        let (rows, cols) = self.dims(x);
+        self.derive("transpose", Op::Transpose(x), (cols, rows))
+    }
+
     /// `(1, x_0, x_0 x_1, ...)` of one column, `[rows + 1, 1]`.
     pub fn running_product(&mut self, x: Var) -> Var {
         let x = self.node("running_product", x);
