@@ -119,6 +119,8 @@ impl PortfolioTrials<'_> {
             return Err(Error::Interrupted);
         }
         let model = (fit.outcome(), fit.provenance());
+        // UniFilter measures the homophily of the training nodes, so the hyper-parameters may differ.
+        let setup = fit.setup();
         self.keep((configuration, &**setup), split, model, start.elapsed().as_secs_f64())
     }
 
