@@ -59,7 +59,8 @@ impl PortfolioTrials<'_> {
     }
 
     /// The settings of a trial, adapted to the graph and the objective: columns of the user's own graph and
-    /// those with negative numbers are standardised, and scores that weigh classes equally are trained with class weights.
+    /// those with negative numbers are standardised, and scores that weigh classes equally are trained with
+    /// class weights.
     pub fn configuration(&self, params: &Params) -> Option<Configuration> {
         let mut configuration = self.search().configuration(params)?;
         let hyper = &mut configuration.hyper;
