@@ -96,9 +96,9 @@ const METRIC: ListedName = ListedName(|| Objective::WORDS.to_vec());
 
 const DETAILS: &str = "\
 A list of good starting configurations is tried first, then the best models are tuned; the best
-configurations are combined to an ensemble with calibrated probabilities. The test nodes of the split
-play no part in this: they give the expected score, once, at the end. Rerun the same command to resume;
-Ctrl-C stops early and answers with what there is.
+configurations are combined to an ensemble with calibrated probabilities. The test nodes of the
+split play no part in this: they give the expected score, once, at the end. Rerun the same command
+to resume; Ctrl-C stops early and answers with what there is.
 
 The folder contains predictions.csv (the unlabelled nodes, or all if every node has a label),
 ensemble.json and models/ (`clenshaw predict DIR` applies the ensemble), best.safetensors (the best

@@ -2,7 +2,6 @@
 
 use crate::common::{Random, Sandbox, text, without_times};
 use serde_json::Value;
-use std::time::Instant;
 
 /// Options that make a search fast.
 const SMALL: &str =
@@ -131,29 +130,20 @@ fn interrupted_search_answers_with_what_there_is() {
     let output = sandbox.interrupt(&arguments, |line| line.starts_with("trial 4: "));
     assert_eq!(output.status.code(), Some(1));
     let page = text(&output.stdout);
-    assert!(page.contains("the search ended because it was interrupted"), "{page}");
+    assert!(page.contains("because it was interrupted."), "{page}");
     assert!(page.contains("\nexpected accuracy: "), "{page}");
     assert!(sandbox.path("a/predictions.csv").exists());
 }
 
 #[test]
-fn budget_ends_the_search() {
+fn budget_without_time_is_an_error() {
     let sandbox = Sandbox::new();
-    let start = Instant::now();
-    let document = sandbox.json(
-        "auto csbm:nodes=300 --budget 4s --models mlp,gcn --set hidden=8 --out a --json --quiet",
+    let (code, message) = sandbox.failure("auto csbm:nodes=100 --budget 0s --out a --quiet");
+    assert_eq!(code, 2);
+    assert!(
+        message.contains("no configuration could be trained within the time; raise --budget"),
+        "{message}"
     );
-    let seconds = start.elapsed().as_secs_f64();
-    assert_eq!(document["ended"], "out-of-time");
-    // Far from the limits of a slow machine; the precision is measured in docs/auto.md.
-    assert!(seconds < 60.0, "{seconds}");
-    let trials = document["trials"].as_u64().unwrap();
-    // Its time is used up: the same command answers without further trials.
-    let again = sandbox.json(
-        "auto csbm:nodes=300 --budget 4s --models mlp,gcn --set hidden=8 --out a --json --quiet",
-    );
-    assert_eq!(again["trials"].as_u64(), Some(trials));
-    assert_eq!(again["nodes"], document["nodes"]);
 }
 
 #[test]
@@ -194,7 +184,7 @@ fn metrics_and_models_can_be_chosen() {
         ),
         ("--models gnc", "unknown model `gnc`; did you mean `gcn`?"),
         ("--models mlp --exclude mlp", "`models` is `none`; expected at least one model"),
-        ("--without mine", "unknown graph `mine`; known: "),
+        ("--without mine", "unknown graph `mine`; did you mean `minesweeper`?"),
         ("--set heads=2 --models mlp", "unknown hyper-parameter `heads`"),
         ("--trials 0", "`trials` is 0, outside 1 to 100000"),
         ("--budget soon", "expected a duration such as 90s, 30m or 2h"),

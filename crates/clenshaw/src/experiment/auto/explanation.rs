@@ -33,7 +33,7 @@ impl AutoAnswer {
         };
         let (n, models) = (count(n, "configuration"), count(models.len(), "model"));
         format!(
-            "{n} of {models} compared on validation nodes, {n_tuned} of them tuned; the search ended \
+            "Compared on validation nodes: {n} of {models}, {n_tuned} of them tuned; the search ended \
              because {reason}."
         )
     }

@@ -193,7 +193,11 @@ pub fn auto(
     let clock = clock.after(study::earlier_seconds(storage, study_id)?);
     let members =
         MemberStore::open(options.folder, dataset.clone(), &hold_out.validation, request.seed)?;
-    let trials = PortfolioTrials { request, objective, dataset, hold_out, members, clock, origin };
+    // The scalings of the portfolio are for counts of words, which are never negative.
+    let has_negative = dataset.x.values().iter().any(|value| *value < 0.0);
+    let standardise = has_negative || origin == GraphOrigin::Own;
+    let trials =
+        PortfolioTrials { request, objective, dataset, hold_out, members, clock, standardise };
     let end = run_trials(&trials, storage, study_id, options)?;
     (options.on_event)(AutoEvent::Selecting);
     let stored = storage.trials(study_id)?;

@@ -5,7 +5,7 @@ use super::hold_out::HoldOut;
 use super::members::MemberStore;
 use super::objective::Objective;
 use super::search::{CONFIGURATION, Configuration, RUN_SECONDS, SCORES, Search, scores};
-use super::{AutoRequest, GraphOrigin, SMALL_GRAPH};
+use super::{AutoRequest, SMALL_GRAPH};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::experiment::tuning::{Evaluation, StudyContext, TrialSource, mean};
@@ -34,7 +34,8 @@ pub(super) struct PortfolioTrials<'a> {
     pub hold_out: HoldOut,
     pub members: MemberStore,
     pub clock: BudgetClock,
-    pub origin: GraphOrigin,
+    /// Whether the columns are standardised, whatever the scaling of the portfolio.
+    pub standardise: bool,
 }
 
 /// A run on one split.
@@ -57,12 +58,13 @@ impl PortfolioTrials<'_> {
         if self.clock.is_limited() && stored <= SMALL_GRAPH { threads.max(1) } else { 1 }
     }
 
-    /// The settings of a trial, adapted to the graph and the objective: columns of the user's own graph are
-    /// standardised, and scores that weigh classes equally are trained with class weights.
+    /// The settings of a trial, adapted to the graph and the objective: columns of the user's own graph and
+    /// those with negative numbers are standardised, and scores that weigh classes equally are trained with
+    /// class weights.
     pub fn configuration(&self, params: &Params) -> Option<Configuration> {
         let mut configuration = self.search().configuration(params)?;
         let hyper = &mut configuration.hyper;
-        if self.origin == GraphOrigin::Own {
+        if self.standardise {
             hyper.set_value("scaling", Scaling::Standard.word()).ok()?;
         }
         if self.objective.weighs_classes_equally() {

@@ -400,10 +400,12 @@ mod tests {
         let page = experiment().with_trials(2).measure(&options).unwrap();
         let record = &page.records[0];
         assert_eq!((&record["graph"], &record["trials"]), (&json!("csbm"), &json!(2)));
-        for key in ["auto", "single", "logistic_regression", "label_propagation"] {
-            let score = record[key].as_f64().unwrap();
-            assert!((0.2..=1.0).contains(&score), "{key}: {score}");
+        let score = |key: &str| record[key].as_f64().unwrap();
+        for key in ["auto", "single", "logistic_regression"] {
+            assert!((0.2..=1.0).contains(&score(key)), "{key}: {}", score(key));
         }
+        // Neighbours mostly disagree on this graph.
+        assert!(score("label_propagation") < 0.2, "{}", score("label_propagation"));
         assert!(folder.path().join("records/auto-csbm-0.json").exists());
         let again = experiment().with_trials(2).measure(&options).unwrap();
         assert_eq!(again.records, page.records, "with the same time: it was not searched again");
