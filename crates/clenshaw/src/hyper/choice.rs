@@ -93,10 +93,10 @@ choices! {
         Accuracy = "accuracy",
         /// After `patience` epochs without an equal or higher validation accuracy.
         AccuracyTies = "accuracy-ties",
-        /// Never, as with `None`, but the best epoch has the highest validation ROC AUC; for two classes.
-        RocAuc = "roc-auc",
         /// Never: all epochs are trained.
         None = "none",
+        /// Never, as with `None`, but the best epoch has the highest validation ROC AUC; for two classes.
+        RocAuc = "roc-auc",
     }
 }
 

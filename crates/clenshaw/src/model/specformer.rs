@@ -82,7 +82,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     let z = net.relu(z);
     let n_classes = net.n_classes();
     let z = dense(net, ("w_enc", "b_enc"), z, n_classes);
-    net.set_filter_input(z);
+    net.set_node_input(z);
     let z = net.dropout(z, drop);
     if let Some(error) = refusal(net.n_graph_nodes(), hp) {
         net.fail(error);
