@@ -44,7 +44,7 @@ const TASKS: &[Task] = &[
         name: "bench-peers",
         help: "time training steps and trainings against PyTorch, PyG and DGL; --graphs A,B, \
                --only step|layers|training, --rounds N, --training-rounds N, --threads N, --large, \
-               --no-dgl, --baseline PROGRAM",
+               --no-dgl, --baseline PROGRAM, --others A,B, --name NAME",
         run: peers::run,
     },
     Task {
