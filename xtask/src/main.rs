@@ -45,7 +45,7 @@ const TASKS: &[Task] = &[
         name: "bench-peers",
         help: "compare training steps and training runs with PyTorch, PyG and DGL; --graphs A,B, \
                --only step|layers|training, --rounds N, --training-rounds N, --threads N, --large, \
-               --no-dgl, --baseline PROGRAM",
+               --no-dgl, --baseline PROGRAM, --others A,B, --name NAME",
         run: peers::run,
     },
     Task {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo xtask bench-peers [--graphs A,B] [--only step|layers|training] [--rounds N] [--training-rounds N]
-//!                         [--threads N] [--large] [--no-dgl] [--baseline PROGRAM]
+//!                         [--threads N] [--large] [--no-dgl] [--baseline PROGRAM] [--others A,B] [--name NAME]
 //! ```
 //!
 //! A comparison is a graph and a model. Each implementation is a process that starts from the same folder
@@ -10,6 +10,8 @@
 //! documents the protocol. An implementation whose losses differ from ours is not timed.
 //! Implementations train one at a time, alternating in rounds, so that each ratio compares measurements that
 //! are close in time. `--baseline` adds an earlier build of `crates/clenshaw/benches/step` to all rounds.
+//! `--others` selects implementations by the names in the report, and `--name` names its files, so that a long
+//! comparison can be measured in parts.
 //!
 //! A whole training (`training.rs`) starts a new process that reads the public files.
 //!
@@ -56,7 +58,7 @@ pub fn run(arguments: &[String]) -> Result {
     }
     print!("{}", report.text());
     let folder = folders.root.join("benches/runs").join(report::folder_name()?);
-    report.write(&folder)?;
+    report.write(&folder, &options.name)?;
     eprintln!("written to {}", folder.strip_prefix(&folders.root)?.display());
     Ok(())
 }

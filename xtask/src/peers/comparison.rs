@@ -95,6 +95,9 @@ impl Comparison {
         if options.baseline.is_some() {
             comparisons.iter_mut().for_each(|comparison| comparison.others.insert(0, &BASELINE));
         }
+        for comparison in &mut comparisons {
+            comparison.others.retain(|other| options.compares_with(other));
+        }
         Ok(comparisons)
     }
 
@@ -263,6 +266,7 @@ mod tests {
         assert_eq!(others(large), ["clenshaw bf16", "PyTorch CSR"]);
         let with_baseline = format!("{large} --baseline step");
         assert_eq!(others(&with_baseline), ["clenshaw before", "clenshaw bf16"]);
+        assert_eq!(others("--others DGL"), ["DGL"]);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! The options of `cargo xtask bench-peers`.
 
 use super::comparison::GRAPHS;
+use super::implementation::{Implementation, OTHERS};
 use crate::Result;
 use std::path::{Path, PathBuf};
 
 pub const USAGE: &str = "expected [--graphs A,B] [--only step|layers|training] [--rounds N] \
-                         [--training-rounds N] [--threads N] [--large] [--no-dgl] [--baseline PROGRAM]";
+                         [--training-rounds N] [--threads N] [--large] [--no-dgl] [--baseline PROGRAM] \
+                         [--others A,B] [--name NAME]";
 
 /// A part of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +44,10 @@ pub struct PeerOptions {
     pub dgl: bool,
     /// The program `step` of an earlier version.
     pub baseline: Option<PathBuf>,
+    /// The names of the other implementations to measure; all if empty.
+    others: Vec<String>,
+    /// The name of the report's files, without extension.
+    pub name: String,
     /// The command line without the folder of the baseline, for the report.
     pub arguments: String,
 }
@@ -57,6 +63,8 @@ impl PeerOptions {
             large: false,
             dgl: true,
             baseline: None,
+            others: vec![],
+            name: "peers".into(),
             arguments: shown_arguments(arguments),
         };
         let mut arguments = arguments.iter();
@@ -72,6 +80,8 @@ impl PeerOptions {
                 "--large" => options.large = true,
                 "--no-dgl" => options.dgl = false,
                 "--baseline" => options.baseline = Some(value()?.into()),
+                "--others" => options.others = parse_others(value()?)?,
+                "--name" => options.name = parse_name(value()?)?,
                 _ => return Err(format!("unexpected `{argument}`; {USAGE}").into()),
             }
         }
@@ -81,6 +91,11 @@ impl PeerOptions {
     /// Whether a part is measured.
     pub fn includes(&self, part: Part) -> bool {
         self.only.is_none_or(|only| only == part)
+    }
+
+    /// Whether another implementation is measured.
+    pub fn compares_with(&self, other: &Implementation) -> bool {
+        self.others.is_empty() || self.others.iter().any(|name| name == other.name)
     }
 
     /// Whether `--graphs` names this graph.
@@ -94,12 +109,34 @@ impl PeerOptions {
     }
 }
 
-/// Joins the arguments, replacing paths by file names.
+/// Joins the arguments, replacing paths by file names and quoting names with spaces.
 fn shown_arguments(arguments: &[String]) -> String {
     let shown = |argument: &String| {
-        Path::new(argument).file_name().unwrap_or_default().to_string_lossy().into_owned()
+        let name = Path::new(argument).file_name().unwrap_or_default().to_string_lossy();
+        if name.contains(' ') { format!("\"{name}\"") } else { name.into_owned() }
     };
     arguments.iter().map(shown).collect::<Vec<_>>().join(" ")
+}
+
+/// Parses the names of implementations other than clenshaw, separated by commas.
+fn parse_others(value: &str) -> Result<Vec<String>> {
+    let names: Vec<String> = value.split(',').map(String::from).collect();
+    let known = OTHERS.map(|other| other.name);
+    match names.iter().find(|name| !known.contains(&name.as_str())) {
+        Some(unknown) => {
+            Err(format!("unknown implementation `{unknown}`; known: {}", known.join(", ")).into())
+        }
+        None => Ok(names),
+    }
+}
+
+/// Checks the name of a file.
+fn parse_name(value: &str) -> Result<String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    match !value.is_empty() && value.chars().all(is_plain) {
+        true => Ok(value.into()),
+        false => Err(format!("--name `{value}`; expected letters, digits and `-`").into()),
+    }
 }
 
 /// Parses a positive integer.
@@ -127,6 +164,18 @@ mod tests {
         assert_eq!(others.baseline, Some("before/step".into()));
         assert_eq!(others.arguments, "--no-dgl --baseline step --training-rounds 1");
         assert_eq!((others.rounds, others.training_rounds), (7, 1));
+        assert_eq!(others.name, "peers");
+    }
+
+    #[test]
+    fn others_are_selected_by_name() {
+        let arguments = ["--others", "clenshaw before,PyTorch CSR", "--name", "steps-2"];
+        let some = PeerOptions::parse(&arguments.map(String::from)).unwrap();
+        let names = OTHERS.iter().filter(|other| some.compares_with(other)).map(|other| other.name);
+        assert_eq!(names.collect::<Vec<_>>(), ["clenshaw before", "PyTorch CSR"]);
+        assert_eq!(some.name, "steps-2");
+        assert_eq!(some.arguments, "--others \"clenshaw before,PyTorch CSR\" --name steps-2");
+        assert!(OTHERS.iter().all(|other| options("").unwrap().compares_with(other)));
     }
 
     #[test]
@@ -140,7 +189,8 @@ mod tests {
 
     #[test]
     fn rejects_invalid_arguments() {
-        for text in ["--rounds 0", "--rounds", "--only steps", "cora", "--baseline"] {
+        let invalid = ["--rounds 0", "--rounds", "--only steps", "cora", "--baseline"];
+        for text in invalid.into_iter().chain(["--others torch", "--name a/b"]) {
             assert!(options(text).is_err(), "{text}");
         }
     }

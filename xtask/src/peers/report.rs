@@ -78,12 +78,12 @@ impl Report {
         text
     }
 
-    /// Writes `peers.txt` and `peers.json`.
-    pub fn write(&self, folder: &Path) -> Result {
+    /// Writes `NAME.txt` and `NAME.json`.
+    pub fn write(&self, folder: &Path, name: &str) -> Result {
         std::fs::create_dir_all(folder)?;
-        std::fs::write(folder.join("peers.txt"), self.text())?;
+        std::fs::write(folder.join(format!("{name}.txt")), self.text())?;
         let document = serde_json::to_string_pretty(&self.json())? + "\n";
-        Ok(std::fs::write(folder.join("peers.json"), document)?)
+        Ok(std::fs::write(folder.join(format!("{name}.json")), document)?)
     }
 
     fn json(&self) -> Value {

@@ -73,6 +73,13 @@ const fn program(
     TrainingProgram { implementation, script_name, input }
 }
 
+impl TrainingProgram {
+    /// Whether it is measured; ours always is.
+    fn is_selected(&self, options: &PeerOptions) -> bool {
+        self.implementation.name == CLENSHAW.name || options.compares_with(self.implementation)
+    }
+}
+
 /// The result of a comparison.
 pub struct TrainingMeasurement {
     pub graph: &'static str,
@@ -124,7 +131,7 @@ impl TrainingComparison {
             }
         };
         let mut checked = vec![];
-        for program in PROGRAMS {
+        for program in PROGRAMS.into_iter().filter(|program| program.is_selected(options)) {
             match session.check(program) {
                 Ok(()) => checked.push(program),
                 Err(error) => {
