@@ -71,7 +71,7 @@ pub struct Auto {
     /// [default: study.journal in the folder of --out]
     #[arg(long, value_name = "STORAGE")]
     study: Option<PathBuf>,
-    /// Name of the study [default: GRAPH and a digest of the options]
+    /// Name of the study [default: auto, or with --study, GRAPH and a digest of the options]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Folder for the models, the predictions and the report [default: runs/auto/GRAPH-DIGEST]
@@ -128,6 +128,8 @@ const FILES: [&str; 6] = [
 ];
 /// The folder of the models.
 const MODELS: &str = "models";
+/// The name of the study in the journal of the folder.
+const OWN_STUDY: &str = "auto";
 /// The time limit without --budget and --trials.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(600);
 
@@ -141,7 +143,9 @@ impl RunSubcommand for Auto {
         let journal = folder.join(FILES[0]);
         let location = StorageLocation::new(self.study.as_deref().unwrap_or(&journal))?;
         output::warn_about_password(&location);
-        request.study = self.name.clone().unwrap_or(name);
+        // A journal in the folder has one study, so that another request with the same folder is an error.
+        let default_name = if self.study.is_some() { name } else { OWN_STUDY.to_owned() };
+        request.study = self.name.clone().unwrap_or(default_name);
         self.prepare(&folder)?;
         let progress = self.quiet.progress();
         let cancel = interrupt::flag(&progress, interrupt::Resume::Rerun);

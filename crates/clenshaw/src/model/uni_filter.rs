@@ -33,8 +33,8 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "UniFilter",
     paper: "Huang et al., ICML 2024, arXiv:2405.12474",
     family: ModelFamily::Spectral,
-    equation: "Z = sum_k theta_k B_k, B_0 = X, B_k = tau P^k X + (1 - tau) u_k, \
-               the u_k at angles set by the homophily of the training nodes; out = MLP(Z)",
+    equation: "Z = sum_k theta_k B_k, B_0 = X, B_k = tau P^k X + (1 - tau) u_k; out = MLP(Z); \
+               the angles between the u_k follow from the homophily of the training nodes",
     operator: Some(Normalisation::Plain),
     hyper: &[
         HyperParam::int("K", 10, (1, 64), "order of the basis"),

@@ -125,13 +125,17 @@ mod tests {
 
     const TEXT: &str = include_str!("../../../../experiments/filters.toml");
 
+    /// The eigendecomposition of a grid of 10,000 nodes takes too long.
+    const NOT_LISTED: &str = "specformer";
+
     #[test]
     fn every_model_with_a_filter_is_listed() {
         let file = FiltersFile::from_toml("filters.toml", TEXT).unwrap();
         let listed: Vec<&str> =
             file.networks("").unwrap().iter().map(|(info, _)| info.name).collect();
         for info in MODELS.iter().filter(|info| info.filter.is_some()) {
-            assert!(listed.contains(&info.name), "{} is not in filters.toml", info.name);
+            let is_expected = info.name != NOT_LISTED;
+            assert_eq!(listed.contains(&info.name), is_expected, "{} in filters.toml", info.name);
         }
     }
 
