@@ -19,56 +19,60 @@ class HyperParameters:
     model : str, default "clenshaw-gcn"
         One of ``mlp``, ``linkx``, ``gcn``, ``sage``, ``sage-sep``, ``gcn-jk``, ``mixhop``, ``h2gcn``,
         ``gat``, ``gat-sep``, ``gcnii``, ``air-gnn``, ``cheb-net``, ``arma``, ``appnp``, ``gpr-gnn``,
-        ``bern-net``, ``cheb-base``, ``cheb-net-ii``, ``jacobi-conv``, ``favard-gnn``, ``opt-basis-gnn``,
-        ``poly``, ``horner-gcn``, ``fixed-clenshaw-gcn``, ``clenshaw-gcn``.
+        ``bern-net``, ``cheb-base``, ``cheb-net-ii``, ``jacobi-conv``, ``specformer``, ``favard-gnn``,
+        ``opt-basis-gnn``, ``poly``, ``uni-filter``, ``horner-gcn``, ``fixed-clenshaw-gcn``,
+        ``clenshaw-gcn``.
     hidden : int, optional
         Width of the hidden layer / width of the hidden layers / width of the hidden layers per power /
-        width of each head of the first layer / width of the layers / number of channels. Default: 64 in
-        mlp, linkx, gcn, sage, sage-sep, gcn-jk, h2gcn, gcnii, air-gnn, arma, appnp, gpr-gnn, bern-net,
-        cheb-base, cheb-net-ii, favard-gnn, opt-basis-gnn, poly, horner-gcn, fixed-clenshaw-gcn,
-        clenshaw-gcn; 32 in mixhop, cheb-net; 8 in gat; 512 in gat-sep.
+        width of each head of the hidden layers / width of the layers / width of the dense layers and of
+        the attention / number of channels. Default: 64 in mlp, linkx, gcn, sage, sage-sep, gcn-jk, h2gcn,
+        gcnii, air-gnn, arma, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, favard-gnn, opt-basis-gnn,
+        poly, uni-filter, horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn; 32 in mixhop, cheb-net,
+        specformer; 8 in gat; 512 in gat-sep.
     dropout : float, optional
         Dropout on the features and on the hidden layer / dropout within the last MLP / dropout on the
         hidden layers / dropout of the hidden layers / dropout before the last layer / dropout on the
-        inputs of both layers / dropout before activations and after ffn / dropout before every layer /
-        dropout on the hidden layer / dropout on the features / dropout on the features and before the
-        last layer / dropout on the features, on H* and before the last layer. Default: 0.5 in mlp, linkx,
-        gcn, sage, gcn-jk, mixhop, h2gcn, gcnii, air-gnn, cheb-net, arma, appnp, gpr-gnn, bern-net,
-        cheb-base, cheb-net-ii, jacobi-conv, favard-gnn, opt-basis-gnn, poly, horner-gcn,
+        inputs of all layers / dropout before activations and after ffn / dropout before every layer /
+        dropout on the hidden layer / dropout on the features / dropout on the features and on Z / dropout
+        on the features and before the last layer / dropout on the inputs of the dense layers / dropout on
+        the features, on H* and before the last layer. Default: 0.5 in mlp, linkx, gcn, sage, gcn-jk,
+        mixhop, h2gcn, gcnii, air-gnn, cheb-net, arma, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii,
+        jacobi-conv, specformer, favard-gnn, opt-basis-gnn, poly, uni-filter, horner-gcn,
         fixed-clenshaw-gcn, clenshaw-gcn; 0.2 in sage-sep, gat-sep; 0.6 in gat.
     lr : float, optional
         Learning rate of the dense layers / learning rate. Default: 0.01 in mlp, linkx, gcn, sage, gcn-jk,
         mixhop, h2gcn, air-gnn, cheb-net, arma, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii,
-        jacobi-conv, poly; 0.001 in sage-sep; 0.005 in gat; 3e-05 in gat-sep.
+        jacobi-conv, poly, uni-filter; 0.001 in sage-sep, specformer; 0.005 in gat; 3e-05 in gat-sep.
     wd : float, optional
         Weight decay of the dense layers / decoupled weight decay / decoupled weight decay of the weights
         / weight decay, twice the value in the paper / weight decay / decoupled weight decay; 0 in the
         paper. Default: 0.0005 in mlp, gcn, sage, gat, air-gnn, cheb-net, arma, appnp, gpr-gnn, bern-net,
-        cheb-base, cheb-net-ii, jacobi-conv, poly; 0.001 in linkx, gcn-jk, mixhop, h2gcn; 0.0 in sage-sep,
-        gat-sep.
+        cheb-base, cheb-net-ii, jacobi-conv, specformer, poly, uni-filter; 0.001 in linkx, gcn-jk, mixhop,
+        h2gcn; 0.0 in sage-sep, gat-sep.
     scaling : {"raw", "row0", "row", "zscore", "standard"}, optional
         raw: features unchanged; row0: rows sum to 1; row: the same, but rows are never scaled up; zscore:
         columns are standardised; standard: the same, but columns of zeros and ones, and mostly zero
         columns of sparse features, are unchanged. Default: 'standard'.
     max_epochs : int, optional
         Maximum number of epochs. Default: 1000 in mlp, gcn, sage, sage-sep, gat, gat-sep, air-gnn,
-        cheb-net, arma, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly; 500 in linkx,
-        gcn-jk, mixhop; 2000 in h2gcn, favard-gnn, opt-basis-gnn, horner-gcn, fixed-clenshaw-gcn,
-        clenshaw-gcn; 1500 in gcnii.
+        cheb-net, arma, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly, uni-filter;
+        500 in linkx, gcn-jk, mixhop; 2000 in h2gcn, specformer, favard-gnn, opt-basis-gnn, horner-gcn,
+        fixed-clenshaw-gcn, clenshaw-gcn; 1500 in gcnii.
     patience : int, optional
         Window of the stopping rule, in epochs. Default: 200 in mlp, gcn, sage, cheb-net, arma, appnp,
-        gpr-gnn, bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly; 1 in linkx, sage-sep, gcn-jk,
-        mixhop, gat-sep; 2000 in h2gcn; 100 in gat, gcnii, air-gnn; 300 in favard-gnn, opt-basis-gnn,
-        horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn.
-    stop : {"patience", "mean", "late-mean", "accuracy", "accuracy-ties", "none"}, optional
+        gpr-gnn, bern-net, cheb-base, cheb-net-ii, jacobi-conv, specformer, poly, uni-filter; 1 in linkx,
+        sage-sep, gcn-jk, mixhop, gat-sep; 2000 in h2gcn; 100 in gat, gcnii, air-gnn; 300 in favard-gnn,
+        opt-basis-gnn, horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn.
+    stop : {"patience", "mean", "late-mean", "accuracy", "accuracy-ties", "none", "roc-auc"}, optional
         patience: stop after `patience` epochs without a lower validation loss; mean: when the validation
         loss exceeds the mean of the previous `patience` losses; late-mean: the same, but not in the first
         half of the epochs; accuracy: after `patience` epochs without a higher validation accuracy;
-        accuracy-ties: the same, but a tie counts as higher; none: after `max_epochs`. Default: 'mean' in
-        mlp, gcn, sage, cheb-net, arma, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, poly; 'none' in
-        linkx, sage-sep, gcn-jk, mixhop, gat-sep; 'accuracy-ties' in h2gcn, jacobi-conv; 'patience' in
-        gat, gcnii, horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn; 'late-mean' in air-gnn; 'accuracy' in
-        favard-gnn, opt-basis-gnn.
+        accuracy-ties: the same, but a tie counts as higher; none: after `max_epochs`; roc-auc: the same,
+        but the weights of the highest validation ROC AUC are kept. Default: 'mean' in mlp, gcn, sage,
+        cheb-net, arma, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, poly; 'none' in linkx, sage-sep,
+        gcn-jk, mixhop, gat-sep; 'accuracy-ties' in h2gcn, jacobi-conv; 'patience' in gat, gcnii,
+        specformer, horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn; 'late-mean' in air-gnn; 'accuracy' in
+        favard-gnn, opt-basis-gnn, uni-filter.
     gather : {"f32", "bf16"}, optional
         Precision of the values that products with the graph read: f32, or bf16, which is faster on large
         graphs; attention always reads f32. Default: 'f32'.
@@ -81,8 +85,8 @@ class HyperParameters:
         Dense layers on the features. Default: 1 in linkx.
     layers : int, optional
         Dense layers after joining adjacency and features / number of layers / number of convolutions /
-        number of residual blocks / number of layers T per stack. Default: 2 in linkx, gcn, sage,
-        sage-sep, gcn-jk, mixhop, gat-sep, arma.
+        number of residual blocks / number of layers T per stack / number of filtering steps. Default: 2
+        in linkx, gcn, sage, sage-sep, gcn-jk, mixhop, gat, gat-sep, arma, specformer.
     dropout_inner : float, optional
         Dropout after joining adjacency and features. Default: 0.0 in linkx.
     relu_inner : bool, optional
@@ -91,24 +95,25 @@ class HyperParameters:
         Epsilon that batch normalisation adds to the variance. Default: 1e-05 in linkx, gcn-jk, mixhop.
     head : {"convolution", "dense"}, optional
         Last layer: the last of the convolutions, or a dense layer after all of them. Default:
-        'convolution' in gcn, sage.
+        'convolution' in gcn, sage, gat.
     norm : {"none", "batch", "layer"}, optional
         Normalisation of the hidden layers: batch: of every channel over the nodes; layer: of every node
-        over its channels. Default: 'none' in gcn, sage, gcnii, horner-gcn, fixed-clenshaw-gcn,
+        over its channels. Default: 'none' in gcn, sage, gat, gcnii, horner-gcn, fixed-clenshaw-gcn,
         clenshaw-gcn.
     skip : {"none", "linear"}, optional
         linear: adds a learned linear function of the layer's input to every hidden layer. Default: 'none'
-        in gcn, sage, gcnii, horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn.
+        in gcn, sage, gat, gcnii, horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn.
     pre_linear : bool, optional
-        Linear layer before the first convolution. Default: False in gcn, sage.
+        Linear layer before the first convolution. Default: False in gcn, sage, gat.
     jk : bool, optional
-        The head reads the sum of all hidden layers. Default: False in gcn, sage.
+        The head reads the sum of all hidden layers. Default: False in gcn, sage, gat.
     loops : bool, optional
         Whether a node is one of its own neighbours. Default: False in sage; True in gat.
     ffn_multiplier : int, optional
         Width of the inner layer of ffn, in multiples of `hidden`. Default: 1 in sage-sep, gat-sep.
     bn : bool, optional
-        Batch normalisation between the layers. Default: True in gcn-jk, mixhop.
+        Batch normalisation between the layers / batch normalisation in the hidden layers. Default: True
+        in gcn-jk, mixhop; False in uni-filter.
     join : {"max", "concat", "lstm"}, optional
         How the layers' outputs are joined. Default: 'max' in gcn-jk.
     hops : int, optional
@@ -119,13 +124,15 @@ class HyperParameters:
         Whether r0 has an activation / whether the filter's values are nonnegative. Default: True in
         h2gcn, cheb-net-ii.
     heads : int, optional
-        Number of heads of the first layer / number of heads. Default: 8 in gat, gat-sep.
+        Number of heads of the hidden layers; with `head = dense`, one / number of heads / number of
+        attention heads and of filters. Default: 8 in gat, gat-sep; 2 in specformer.
     heads_out : int, optional
         Number of heads of the last layer, averaged. Default: 1 in gat.
     slope : float, optional
         Slope of the leaky ReLU for negative attention scores. Default: 0.2 in gat, gat-sep.
     dropout_attention : float, optional
-        Dropout on the attention weights. Default: 0.6 in gat.
+        Dropout on the attention weights / dropout within the transformer. Default: 0.6 in gat; 0.2 in
+        specformer.
     ln_eps : float, optional
         Epsilon that layer normalisation adds to the variance. Default: 1e-05 in gat-sep.
     L : int, optional
@@ -153,9 +160,10 @@ class HyperParameters:
         Weight decay of the dense layers. Default: 0.0001 in gcnii; 0.001 in favard-gnn, opt-basis-gnn,
         horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn.
     K : int, optional
-        Number of propagation steps / order of the filter / order of the filters / order of the filter; K
-        + 1 layers. Default: 10 in air-gnn, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, jacobi-conv,
-        poly; 16 in favard-gnn, opt-basis-gnn; 8 in horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn.
+        Number of propagation steps / order of the filter / order of the filters / order of the basis /
+        order of the filter; K + 1 layers. Default: 10 in air-gnn, appnp, gpr-gnn, bern-net, cheb-base,
+        cheb-net-ii, jacobi-conv, poly, uni-filter; 16 in favard-gnn, opt-basis-gnn; 8 in horner-gcn,
+        fixed-clenshaw-gcn, clenshaw-gcn.
     terms : int, optional
         Number of polynomials per layer: degree + 1. Default: 2 in cheb-net.
     stacks : int, optional
@@ -169,18 +177,19 @@ class HyperParameters:
     hop : int, optional
         The only step with a nonzero initial weight (sgc), at most K. Default: 2 in gpr-gnn.
     dropout_prop : float, optional
-        Dropout on the input of the filter. Default: 0.5 in gpr-gnn, bern-net, cheb-base, cheb-net-ii,
-        jacobi-conv, poly.
+        Dropout on the input of the filter / dropout on the terms of a filtering step. Default: 0.5 in
+        gpr-gnn, bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly; 0.3 in specformer.
     wd_prop : float, optional
-        Weight decay of the filter coefficients; 0 in the paper / weight decay of the filter coefficients.
-        Default: 0.0 in gpr-gnn, bern-net; 0.0005 in cheb-base, cheb-net-ii, jacobi-conv, poly.
+        Weight decay of the filter coefficients; 0 in the paper / weight decay of the filter coefficients
+        / weight decay of the coefficients theta. Default: 0.0 in gpr-gnn, bern-net; 0.0005 in cheb-base,
+        cheb-net-ii, jacobi-conv, poly; 0.0001 in uni-filter.
     asymmetric : bool, optional
         Asymmetric learning: from step 11 on, multiplies the gradients of the filter, and those of all
         other weights, by the average norm of these parameters divided by the norm of Adam's step.
         Default: False in gpr-gnn, bern-net, cheb-base, cheb-net-ii, poly.
     lr_prop : float, optional
-        Learning rate of the filter coefficients. Default: 0.01 in bern-net, cheb-base, cheb-net-ii,
-        jacobi-conv, poly.
+        Learning rate of the filter coefficients / learning rate of the coefficients theta. Default: 0.01
+        in bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly, uni-filter.
     q : float, optional
         Exponent of the damping 1 / k^q. Default: 0.0 in cheb-base.
     a : float, optional
@@ -194,7 +203,8 @@ class HyperParameters:
     wd_eta : float, optional
         Weight decay of eta. Default: 0.0001 in jacobi-conv.
     dropout_basis : float, optional
-        Dropout on Z, from which the basis is computed. Default: 0.5 in favard-gnn, opt-basis-gnn.
+        Dropout on Z, from which the basis is computed / dropout on the basis. Default: 0.5 in favard-gnn,
+        opt-basis-gnn; 0.2 in uni-filter.
     lr_alpha : float, optional
         Learning rate of the filter coefficients. Default: 0.01 in favard-gnn, opt-basis-gnn, horner-gcn,
         clenshaw-gcn.
@@ -209,6 +219,16 @@ class HyperParameters:
         fixed: sgc, ppr, heat, gaussian; learned: the others. Default: 'chebyshev' in poly.
     t : float, optional
         Diffusion time (heat, gaussian). Default: 1.0 in poly.
+    tau : float, optional
+        Share of the powers of P in the basis. Default: 0.5 in uni-filter.
+    homophily : float, optional
+        Homophily that sets the angles of the basis; 0: that of the training nodes of each split. Default:
+        0.0 in uni-filter.
+    released : bool, optional
+        Measures angles from the mixed vector, as the authors' code does; false: as in the paper. Default:
+        True in uni-filter.
+    mlp_layers : int, optional
+        Number of dense layers. Default: 2 in uni-filter.
     dropout_conv : float, optional
         Dropout after the inner activations. Default: 0.0 in horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn.
     use_weight : bool, optional
@@ -336,6 +356,10 @@ class HyperParameters:
         wd_basis: float | None = None,
         filter: str | None = None,
         t: float | None = None,
+        tau: float | None = None,
+        homophily: float | None = None,
+        released: bool | None = None,
+        mlp_layers: int | None = None,
         dropout_conv: float | None = None,
         use_weight: bool | None = None,
         use_act: bool | None = None,
@@ -413,6 +437,10 @@ class HyperParameters:
         self.wd_basis = wd_basis
         self.filter = filter
         self.t = t
+        self.tau = tau
+        self.homophily = homophily
+        self.released = released
+        self.mlp_layers = mlp_layers
         self.dropout_conv = dropout_conv
         self.use_weight = use_weight
         self.use_act = use_act
