@@ -333,7 +333,7 @@ def test_splits_of_data_sets() -> None:
 
 def test_models() -> None:
     models = clenshaw.models()
-    assert len(models) == 26 and len({model.name for model in models}) == 26
+    assert len(models) == 28 and len({model.name for model in models}) == 28
     info = clenshaw.models("clenshaw-gcn")
     assert "ClenshawGCN" in repr(info) and info.inductive and not clenshaw.models("linkx").inductive
     with pytest.raises(ValueError, match="did you mean"):

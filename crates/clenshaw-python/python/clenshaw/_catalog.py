@@ -50,7 +50,7 @@ def models(name: str | None = None) -> Any:
     --------
     >>> import clenshaw
     >>> len(clenshaw.models())
-    26
+    28
     >>> clenshaw.models("gcnii").title
     'GCNII'
     """
