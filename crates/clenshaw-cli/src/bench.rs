@@ -133,12 +133,16 @@ fn step_page(graph: &str, model: &str, step: &StepTiming) -> String {
     table.add_row(times("step", step.seconds, Some(step.bound)).into_iter().chain(blank()));
     format!(
         "\n{model} on {graph}: {:.2} ms per step, {:.2}x the bound; fastest step {:.2} ms; \
-         evaluation {:.2} ms; workspace {:.1} MB\n\n{}",
+         evaluation {:.2} ms; workspace {:.1} MB\n\
+         before the first step: node order {:.2} ms, shared sums {:.2} ms, compilation {:.2} ms\n\n{}",
         step.seconds * 1e3,
         step.seconds / step.bound,
         step.fastest * 1e3,
         step.evaluation * 1e3,
         step.workspace_bytes as f64 / 1e6,
+        step.preparation.node_order * 1e3,
+        step.preparation.shared_sums * 1e3,
+        step.preparation.compilation * 1e3,
         table.to_text()
     )
 }
@@ -178,6 +182,9 @@ fn step_json(graph: &str, model: &str, step: &StepTiming) -> Json {
         "waiting_ms": step.waiting() * 1e3,
         "evaluation_ms": step.evaluation * 1e3,
         "workspace_bytes": step.workspace_bytes,
+        "node_order_ms": step.preparation.node_order * 1e3,
+        "shared_sums_ms": step.preparation.shared_sums * 1e3,
+        "compilation_ms": step.preparation.compilation * 1e3,
         "parts": step.phases.iter().map(part).collect::<Vec<_>>(),
     })
 }

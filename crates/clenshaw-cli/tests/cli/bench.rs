@@ -17,6 +17,7 @@ fn bound_of_a_step_is_the_sum_of_its_parts() {
     assert_eq!(names, expected);
     let bound: f64 = parts.iter().map(|part| part["bound_ms"].as_f64().unwrap()).sum();
     assert!((bound - number("bound_ms")).abs() < 1e-9);
+    assert!(number("node_order_ms") > 0.0 && number("shared_sums_ms") > 0.0);
     // Four gathers of 64 columns: two layers, forward and backward.
     let gathered = parts[1]["gathered_bytes"].as_f64().unwrap();
     assert_eq!(gathered % (4.0 * 64.0 * 4.0), 0.0);
@@ -26,7 +27,15 @@ fn bound_of_a_step_is_the_sum_of_its_parts() {
 #[test]
 fn page_shows_machine_limits_and_bound() {
     let text = Sandbox::new().stdout("bench csbm:nodes=300 --set K=2 --steps 2 --threads 1");
-    for word in ["GFLOP/s", "gather GB/s", "x the bound", "dense products", "optimiser", "step"] {
+    for word in [
+        "GFLOP/s",
+        "gather GB/s",
+        "x the bound",
+        "dense products",
+        "optimiser",
+        "step",
+        "node order",
+    ] {
         assert!(text.contains(word), "no `{word}` in\n{text}");
     }
 }

@@ -3,6 +3,9 @@
 //! ```text
 //! epoch e:  gradient with dropout of stream (seed, e)  ->  optimiser step  ->  validation without dropout
 //! ```
+//!
+//! In a model without dropout and batch statistics, the forward pass of epoch e + 1 computes the scores that
+//! validate epoch e. The gradient of epoch e + 1 is then computed in epoch e, in place of an evaluation.
 
 pub(super) mod checkpoint;
 
@@ -66,6 +69,8 @@ pub struct Fit {
     history: Vec<Epoch>,
     filters: Vec<EpochFilter>,
     diverged: Option<Divergence>,
+    /// The training loss of the next epoch, if its gradient is already in the workspace.
+    next_loss: Option<f64>,
     /// When the run was started or restored.
     started: Instant,
     /// The time spent before the restored checkpoint.
@@ -156,6 +161,7 @@ impl Fit {
                 .into_iter()
                 .collect(),
             diverged: None,
+            next_loss: None,
             started: Instant::now(),
             earlier: Duration::ZERO,
             setup,
@@ -188,6 +194,7 @@ impl Fit {
             return Err(Error::Data { place: self.setup.dataset().name.clone(), problem });
         }
         self.targets.reweight(weights);
+        self.next_loss = None;
         Ok(self)
     }
 
@@ -200,13 +207,10 @@ impl Fit {
     pub fn epoch(&mut self) -> Result<Epoch> {
         let epoch = self.history.len() + 1;
         self.check_divergence()?;
-        let plan = self.setup.plan();
-        let dropout = dropout_stream(self.seed, epoch);
-        let loss = plan.gradient(&mut self.work, &self.params, &self.targets, &dropout);
-        let train_loss = f64::from(loss);
+        let train_loss = self.next_loss.take().unwrap_or_else(|| self.gradient(epoch));
         self.require_finite("training loss", train_loss, false)?;
         self.work.update(&mut self.optimiser, &mut self.params);
-        let validation = self.validate();
+        let validation = self.validate(epoch);
         if let Some(validation) = &validation {
             self.require_finite("validation loss", validation.loss, true)?;
         }
@@ -287,16 +291,18 @@ impl Fit {
     /// The class scores with the best weights so far, see [`Setup::scores`], computed in the memory of the
     /// training step.
     pub fn best_scores(&mut self) -> Mat<f32> {
+        self.next_loss = None;
         self.setup.scores_in(&mut self.work, &self.best_params)
     }
 
     /// The filter with the best weights so far, see [`Setup::filter`], computed in the memory of the training
     /// step.
     pub fn best_filter(&mut self) -> Option<Response> {
-        let values = match self.setup.filter_reads_values() {
-            true => self.setup.plan().values(&mut self.work, &self.best_params),
-            false => vec![],
-        };
+        let mut values = vec![];
+        if self.setup.filter_reads_values() {
+            self.next_loss = None;
+            values = self.setup.plan().values(&mut self.work, &self.best_params);
+        }
         self.setup.filter_from(&self.best_params, &values)
     }
 
@@ -316,6 +322,7 @@ impl Fit {
     /// first epoch.
     pub fn outcome(&mut self) -> Outcome {
         let best = self.best().0;
+        self.next_loss = None;
         let values = self.setup.plan().values(&mut self.work, &self.best_params);
         Outcome {
             best,
@@ -389,12 +396,11 @@ impl Fit {
             return;
         };
         divergence.stepped = false;
-        let plan = self.setup.plan();
+        self.next_loss = None;
         self.params = self.setup.initial_params(self.seed);
-        self.optimiser = optimiser(plan, self.setup.info(), self.setup.hp());
+        self.optimiser = optimiser(self.setup.plan(), self.setup.info(), self.setup.hp());
         for epoch in 1..=self.history.len() {
-            let dropout = dropout_stream(self.seed, epoch);
-            plan.gradient(&mut self.work, &self.params, &self.targets, &dropout);
+            self.gradient(epoch);
             self.work.update(&mut self.optimiser, &mut self.params);
         }
     }
@@ -432,19 +438,33 @@ impl Fit {
             (AlignedVec::from(&params[..]), AlignedVec::from(&best[..]));
         self.optimiser.steps = history.len() as u64;
         (self.history, self.filters) = (history, filters);
-        self.diverged = None;
+        (self.diverged, self.next_loss) = (None, None);
         (self.earlier, self.started) = (elapsed, Instant::now());
         Ok(())
     }
 
-    /// The scores on the validation nodes without dropout; `None` if there are none.
-    fn validate(&mut self) -> Option<Validation> {
+    /// Computes the gradient of an epoch and returns its training loss.
+    fn gradient(&mut self, epoch: usize) -> f64 {
+        let dropout = dropout_stream(self.seed, epoch);
+        let plan = self.setup.plan();
+        f64::from(plan.gradient(&mut self.work, &self.params, &self.targets, &dropout))
+    }
+
+    /// Evaluates the validation nodes without dropout, after the step of this epoch; `None` if there are none.
+    /// Except in the last epoch, the scores are those of the next gradient if it computes them.
+    fn validate(&mut self, epoch: usize) -> Option<Validation> {
         if self.val.is_empty() {
             return None;
         }
-        let plan = self.setup.plan();
-        let c = plan.shape().1;
-        let scores = plan.scores(&mut self.work, &self.params);
+        let setup = self.setup.clone();
+        let (plan, c) = (setup.plan(), setup.plan().shape().1);
+        if plan.gradient_keeps_scores() && epoch < self.stopping.max_epochs {
+            self.next_loss = Some(self.gradient(epoch + 1));
+        }
+        let scores = match self.next_loss {
+            Some(_) => plan.scores_of_gradient(&self.work),
+            None => plan.scores(&mut self.work, &self.params),
+        };
         let (mut loss, mut correct) = (0.0, 0);
         for &(i, label) in &self.val {
             let z = &scores[i * c..(i + 1) * c];

@@ -21,7 +21,7 @@ pub(crate) use fit::checkpoint::is_checkpoint;
 pub use fit::{Epoch, EpochFilter, Fit, Outcome, RunEnd};
 pub use forecast::MemoryForecast;
 pub use setup::{Setup, optimiser};
-pub use step_timing::{PhaseTiming, StepTiming};
+pub use step_timing::{PhaseTiming, Preparation, StepTiming};
 pub use stop::EarlyStopping;
 pub use trained_model::{ModelProvenance, TrainedModel};
 pub use trainer::{TrainedRun, Trainer};

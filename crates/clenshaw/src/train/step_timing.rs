@@ -3,8 +3,10 @@
 use super::setup::{Setup, optimiser};
 use crate::data::Split;
 use crate::error::Result;
+use crate::graph::{Graph, operator};
 use crate::rng::Stream;
 use crate::tensor::{Cost, Phase, PhaseTimer, Roofline, ThreadTeam};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The time of one phase of a step.
@@ -27,7 +29,8 @@ pub struct StepTiming {
     pub seconds: f64,
     /// The fastest step in seconds.
     pub fastest: f64,
-    /// The median time in seconds of an evaluation pass, which follows every step in training.
+    /// The median time in seconds of an evaluation pass, which follows every step in training unless the next
+    /// step computes the same scores.
     pub evaluation: f64,
     /// The phases of the step.
     pub phases: Vec<PhaseTiming>,
@@ -35,6 +38,39 @@ pub struct StepTiming {
     pub bound: f64,
     /// The size of a single-threaded workspace in bytes.
     pub workspace_bytes: usize,
+    /// What is done before the first step.
+    pub preparation: Preparation,
+}
+
+/// The seconds that are spent before the first step.
+#[derive(Clone, Copy, Debug)]
+pub struct Preparation {
+    /// The search for a node order; once per graph, and not at all if the graph comes from the cache of parsed
+    /// graphs.
+    pub node_order: f64,
+    /// The reordering of the operator, and the search for shared sums; once per loaded graph. 0 for a model
+    /// without an operator.
+    pub shared_sums: f64,
+    /// The compilation of the model, including the transposition of sparse features; once per model.
+    pub compilation: f64,
+}
+
+impl Preparation {
+    /// Prepares a copy of the graph of `setup`.
+    fn measure(setup: &Setup) -> Result<Self> {
+        let dataset = setup.dataset();
+        let graph = Graph::from_adjacency(&dataset.name, (**dataset.graph.adjacency()).clone())?;
+        let node_order = time(|| _ = graph.node_order());
+        let shared_sums = setup.info().operator.map_or(0.0, |kind| {
+            let operator = operator(&graph, kind);
+            time(|| _ = operator.layout())
+        });
+        let (scaler, hp) = (setup.scaler().clone(), setup.hp().clone());
+        let dataset = Arc::clone(dataset);
+        let start = Instant::now();
+        Setup::with_scaler(dataset, setup.info(), hp, scaler)?;
+        Ok(Self { node_order, shared_sums, compilation: start.elapsed().as_secs_f64() })
+    }
 }
 
 impl StepTiming {
@@ -101,6 +137,7 @@ impl StepTiming {
             bound: phases.iter().map(|phase| phase.bound).sum(),
             phases,
             workspace_bytes,
+            preparation: Preparation::measure(setup)?,
         })
     }
 
@@ -150,6 +187,8 @@ mod tests {
         // Layers 1 and 2 propagate in the forward pass, and in the backward pass again.
         assert_eq!(gathered, 4.0 * entries * width * 4.0);
         assert!(step.fastest <= step.seconds && step.bound > 0.0);
+        let Preparation { node_order, shared_sums, compilation } = step.preparation;
+        assert!(node_order > 0.0 && shared_sums > 0.0 && compilation > 0.0);
     }
 
     #[test]

@@ -330,6 +330,39 @@ fn scores_are_computed_without_dropout() {
 }
 
 #[test]
+fn gradients_keep_the_scores_of_an_evaluation_unless_something_is_dropped() {
+    let mut reordered = Problem::grouped(300, 9);
+    let mut nodes: Vec<u32> = (0..300).collect();
+    Stream::new(1, "node order").shuffle(&mut nodes);
+    reordered.order = Some(nodes);
+    let (mut keeping, mut dropping) = (0, 0);
+    for setting in every_setting() {
+        for (problem, form) in
+            [(&Problem::grouped(MANY, 9), Form::Sparse), (&reordered, Form::Dense)]
+        {
+            let plan = setting.compile::<f32>(problem, form);
+            // Batch statistics differ from their running averages.
+            let has_statistics = plan.params().iter().any(|param| param.group == RUNNING);
+            assert_eq!(plan.gradient_keeps_scores(), !has_statistics, "{}", setting.what);
+            let dropped = setting.clone().with_dropout(0.4).compile::<f32>(problem, form);
+            dropping += usize::from(!dropped.gradient_keeps_scores());
+            if has_statistics {
+                continue;
+            }
+            let mut work = plan.workspace(ThreadTeam::new(2));
+            let (params, dropout) = (perturbed_params(&plan, 5), Stream::new(0, "dropout"));
+            plan.gradient(&mut work, &params, &problem.targets(), &dropout);
+            let kept = plan.scores_of_gradient(&work).to_vec();
+            let bits = |scores: &[f32]| Vec::from_iter(scores.iter().map(|v| v.to_bits()));
+            let expected = bits(plan.scores(&mut work, &params));
+            assert!(bits(&kept) == expected, "{} ({form:?})", setting.what);
+            keeping += 1;
+        }
+    }
+    assert!(keeping > 100 && dropping > 100, "{keeping} and {dropping} plans");
+}
+
+#[test]
 fn filters_of_spectral_models_have_finite_responses() {
     let problem = Problem::random(12, 10);
     for setting in every_setting() {

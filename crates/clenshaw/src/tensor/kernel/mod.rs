@@ -36,7 +36,7 @@ pub(crate) use loss::{Combination, Nll, Squares};
 pub(crate) use map::{Fill, Map};
 pub(crate) use reduce::{accumulate, add_columns, column_dots, column_sums, dot};
 pub(crate) use rows::{
-    Standardise, StandardiseGrad, shrink, shrink_gradient, softmax, softmax_gradient,
+    ScaleRows, Shrink, ShrinkGrad, Standardise, StandardiseGrad, softmax, softmax_gradient,
 };
 pub(crate) use sparse::SparseProduct;
 pub(crate) use sum::{Gather, GatherEntries, GatherSource, MAX_TERMS, Sum, ToBf16, bf16_stride};

@@ -13,28 +13,80 @@ use super::{Arith, Kernel, dot};
 use crate::tensor::Real;
 
 /// Reduces the norm of every row by `threshold`, but not below zero.
-pub(crate) fn shrink<T: Real>(cols: usize, threshold: T, x: &[T], out: &mut [T]) {
-    for (x, out) in x.chunks_exact(cols).zip(out.chunks_exact_mut(cols)) {
-        let length = dot(x, x).sqrt();
-        // A row of length zero stays zero; NaN propagates.
-        let factor = if length <= threshold { T::ZERO } else { T::ONE - threshold / length };
-        out.iter_mut().zip(x).for_each(|(out, x)| *out = factor * *x);
+pub(crate) struct Shrink<'a, T> {
+    pub cols: usize,
+    pub threshold: T,
+    pub x: &'a [T],
+    pub out: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Shrink<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arith>(self) {
+        let Self { cols, threshold, x, out } = self;
+        for (x, out) in x.chunks_exact(cols).zip(out.chunks_exact_mut(cols)) {
+            let length = dot_in_lanes::<A, T>(x, x).sqrt();
+            // A row of length zero stays zero; NaN propagates.
+            let factor = if length <= threshold { T::ZERO } else { T::ONE - threshold / length };
+            out.iter_mut().zip(x).for_each(|(out, x)| *out = factor * *x);
+        }
     }
 }
 
-/// The gradient with respect to the input `x` of [`shrink`], given the gradient `g` of the result.
-pub(crate) fn shrink_gradient<T: Real>(cols: usize, threshold: T, x: &[T], g: &[T], out: &mut [T]) {
-    let rows = x.chunks_exact(cols).zip(g.chunks_exact(cols)).zip(out.chunks_exact_mut(cols));
-    for ((x, g), out) in rows {
-        let length = dot(x, x).sqrt();
-        if length <= threshold {
-            out.fill(T::ZERO);
-            continue;
+/// The gradient with respect to the input `x` of [`Shrink`], given the gradient `g` of the result.
+pub(crate) struct ShrinkGrad<'a, T> {
+    pub cols: usize,
+    pub threshold: T,
+    pub x: &'a [T],
+    pub g: &'a [T],
+    pub out: &'a mut [T],
+}
+
+impl<T: Real> Kernel for ShrinkGrad<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arith>(self) {
+        let Self { cols, threshold, x, g, out } = self;
+        let rows = x.chunks_exact(cols).zip(g.chunks_exact(cols)).zip(out.chunks_exact_mut(cols));
+        for ((x, g), out) in rows {
+            let length = dot_in_lanes::<A, T>(x, x).sqrt();
+            if length <= threshold {
+                out.fill(T::ZERO);
+                continue;
+            }
+            let factor = T::ONE - threshold / length;
+            let cube = length * length * length;
+            let along = threshold / cube * dot_in_lanes::<A, T>(x, g);
+            for ((out, x), g) in out.iter_mut().zip(x).zip(g) {
+                *out = factor * *g + along * *x;
+            }
         }
-        let factor = T::ONE - threshold / length;
-        let along = threshold / (length * length * length) * dot(x, g);
-        for ((out, x), g) in out.iter_mut().zip(x).zip(g) {
-            *out = factor * *g + along * *x;
+    }
+}
+
+/// `out[i, ..] = by[i, column] x[i, ..]`.
+pub(crate) struct ScaleRows<'a, T> {
+    pub cols: usize,
+    pub x: &'a [T],
+    /// The rows of `by`, of `by_cols` columns.
+    pub by: &'a [T],
+    pub by_cols: usize,
+    pub column: usize,
+    pub out: &'a mut [T],
+}
+
+impl<T: Real> Kernel for ScaleRows<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arith>(self) {
+        let rows = self.x.chunks_exact(self.cols).zip(self.by.chunks_exact(self.by_cols));
+        for ((x, by), out) in rows.zip(self.out.chunks_exact_mut(self.cols)) {
+            let factor = by[self.column];
+            out.iter_mut().zip(x).for_each(|(out, x)| *out = factor * *x);
         }
     }
 }
@@ -125,12 +177,42 @@ mod tests {
     #[test]
     fn shrinking_subtracts_the_threshold_from_the_length() {
         let mut out = [9.0f64; 6];
-        shrink(2, 1.0, &[3.0, 4.0, 0.6, 0.8, 0.0, 0.0], &mut out);
+        let x = [3.0, 4.0, 0.6, 0.8, 0.0, 0.0];
+        Shrink { cols: 2, threshold: 1.0, x: &x, out: &mut out }.run::<super::super::Portable>();
         assert_eq!(out, [0.8 * 3.0, 0.8 * 4.0, 0.0, 0.0, 0.0, 0.0]);
-        shrink_gradient(2, 1.0, &[3.0, 4.0, 0.1, 0.0, 0.0, 0.0], &[1.0; 6], &mut out);
+        let x = [3.0, 4.0, 0.1, 0.0, 0.0, 0.0];
+        let gradient = ShrinkGrad { cols: 2, threshold: 1.0, x: &x, g: &[1.0; 6], out: &mut out };
+        gradient.run::<super::super::Portable>();
         let along = 7.0 / 125.0;
         assert!((out[0] - (0.8 + 3.0 * along)).abs() < 1e-15, "{out:?}");
         assert_eq!(out[2..], [0.0; 4]);
+    }
+
+    #[test]
+    fn instruction_sets_agree_on_shrunk_and_scaled_rows() {
+        let threshold = 0.8;
+        for cols in [1, 5, 64, 71] {
+            let (x, g) = (numbers(9 * cols, 4), numbers(9 * cols, 5));
+            let by = numbers(9 * 3, 6);
+            let run = |level| {
+                let mut all = [(); 3].map(|()| vec![9.0; x.len()]);
+                let [shrunk, grad, scaled] = &mut all;
+                dispatch_at(level, Shrink { cols, threshold, x: &x, out: shrunk });
+                dispatch_at(level, ShrinkGrad { cols, threshold, x: &x, g: &g, out: grad });
+                let (by, by_cols, column) = (&by[..], 3, 1);
+                dispatch_at(level, ScaleRows { cols, x: &x, by, by_cols, column, out: scaled });
+                all
+            };
+            let plain = run(LEVELS[0]);
+            for (i, scaled) in plain[2].iter().enumerate() {
+                assert_eq!(*scaled, by[i / cols * 3 + 1] * x[i]);
+            }
+            for level in LEVELS {
+                for (actual, expected) in run(level).iter().zip(&plain) {
+                    assert_close(actual, expected, 1e-6);
+                }
+            }
+        }
     }
 
     #[test]

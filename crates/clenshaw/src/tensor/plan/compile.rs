@@ -2,8 +2,8 @@
 
 use super::bf16::{GatherPrecision, gather_bf16};
 use super::constants::{Constants, PlanForm};
-use super::differentiate::Gradients;
-use super::fuse::PassMode;
+use super::differentiate::{Differentiated, Gradients, TrainingForm};
+use super::fuse::{PassMode, trains_as_it_evaluates};
 use super::instr::{Buf, Listing};
 use super::lower::lower;
 use super::record::Tape;
@@ -70,8 +70,14 @@ impl<'a> Compilation<'a> {
         let (evaluate, scores) = self.evaluation(&constants, &[logits]);
         let values: Vec<NodeId> = tape.named.iter().map(|(_, v)| *v).collect();
         let inspect = (!values.is_empty()).then(|| self.evaluation(&constants, &values));
-        let (mut training, watched) = gradients.differentiate(tape, logits, self.mode);
-        let kept: Vec<Buf> = watched.iter().flatten().copied().collect();
+        let form = TrainingForm {
+            mode: self.mode,
+            n_ordered: constants.order.as_ref().map(|order| order.n_nodes()),
+            keeps_scores: self.mode == PassMode::Training && trains_as_it_evaluates(&tape.nodes),
+        };
+        let Differentiated { list: mut training, watched, scores: training_scores } =
+            gradients.differentiate(tape, logits, form);
+        let kept: Vec<Buf> = watched.iter().chain([&training_scores]).flatten().copied().collect();
         if self.precision == GatherPrecision::Bf16 {
             gather_bf16::<T>(&mut training);
         }
@@ -84,6 +90,7 @@ impl<'a> Compilation<'a> {
             train: schedule(training, &kept, sparse_rows),
             evaluate: schedule(evaluate, &scores, sparse_rows),
             logits: scores[0],
+            training_scores,
             inspect: inspect.map(|(list, bufs)| schedule(list, &bufs, sparse_rows)),
             named: names.zip(value_bufs).collect(),
             watched,

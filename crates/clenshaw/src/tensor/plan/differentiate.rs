@@ -53,19 +53,14 @@ pub(super) enum Gradients<'a> {
 }
 
 impl Gradients<'_> {
-    /// The training program, and the buffers with the gradients of watched values; `None` for a value on
-    /// which the loss does not depend.
+    /// The training program.
     ///
     /// # Panics
     /// If a watched value does not depend on any of these parameters.
-    pub fn differentiate(
-        self,
-        tape: &Tape,
-        logits: NodeId,
-        mode: PassMode,
-    ) -> (Listing, Vec<Option<Buf>>) {
+    pub fn differentiate(self, tape: &Tape, logits: NodeId, form: TrainingForm) -> Differentiated {
+        let TrainingForm { mode, .. } = form;
         let Self::Of { params, watched } = self else {
-            return differentiate(lower(tape, &[logits], mode), logits, &[]);
+            return differentiate(lower(tape, &[logits], mode), logits, &[], form);
         };
         let outputs: Vec<NodeId> = std::iter::once(logits).chain(watched.iter().copied()).collect();
         let mut pass = lower(tape, &outputs, mode);
@@ -77,18 +72,39 @@ impl Gradients<'_> {
         }
         let is_reached = watched.iter().all(|&v| pass.nodes[v].needs_grad);
         assert!(is_reached, "watch: a value that depends on none of these parameters");
-        differentiate(pass, logits, watched)
+        differentiate(pass, logits, watched, form)
     }
 }
 
-/// Appends the loss and the gradients of all values that need one to a forward pass. Also returns the buffers
-/// of the gradients of `watched` values; `None` for a value on which the loss does not depend.
+/// What a training program computes besides gradients.
+#[derive(Clone, Copy)]
+pub(super) struct TrainingForm {
+    /// The mode of its forward pass.
+    pub mode: PassMode,
+    /// The number of nodes, if the rows of node matrices are reordered.
+    pub n_ordered: Option<usize>,
+    /// Whether the scores are an output as well.
+    pub keeps_scores: bool,
+}
+
+/// A training program and its outputs other than the gradients of parameters.
+pub(super) struct Differentiated {
+    pub list: Listing,
+    /// The gradients of the watched values; `None` for a value on which the loss does not depend.
+    pub watched: Vec<Option<Buf>>,
+    /// The scores, by node number, if they are kept.
+    pub scores: Option<Buf>,
+}
+
+/// Appends the loss and the gradients of all values that need one to a forward pass.
 fn differentiate(
     mut pass: ForwardPass,
     logits: NodeId,
     watched: &[NodeId],
-) -> (Listing, Vec<Option<Buf>>) {
+    form: TrainingForm,
+) -> Differentiated {
     let n = pass.nodes.len();
+    let kept_scores = form.keeps_scores.then(|| pass.output_buf(logits, form.n_ordered));
     let (scores, grad) = (pass.buf(logits), pass.buffer_like(logits));
     pass.list.main.push(Instr::Loss { scores, grad });
     let mut back = Backward { pass, gradients: vec![Gradient::default(); n] };
@@ -102,7 +118,8 @@ fn differentiate(
             back.differentiate(i, g);
         }
     }
-    (back.pass.list, watched.iter().map(|&v| finished[v]).collect())
+    let watched = watched.iter().map(|&v| finished[v]).collect();
+    Differentiated { list: back.pass.list, watched, scores: kept_scores }
 }
 
 /// The derivatives of the operations: `i` is the operation, and `g` the gradient of its result.

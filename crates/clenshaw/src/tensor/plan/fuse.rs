@@ -52,6 +52,18 @@ fn use_running_statistics(node: &mut Node) {
     }
 }
 
+/// Whether training and evaluation compute the same values: nothing is dropped, and there are no batch
+/// statistics.
+pub(super) fn trains_as_it_evaluates(nodes: &[Node]) -> bool {
+    nodes.iter().all(|node| match node.op {
+        Op::Gate { drop, .. } | Op::SparseDropout { drop, .. } | Op::Attention { drop, .. } => {
+            drop == 0.0
+        }
+        Op::Statistic { .. } => false,
+        _ => true,
+    })
+}
+
 /// Whether each value is an output or an input of a needed value.
 fn needed(nodes: &[Node], outputs: &[NodeId]) -> Vec<bool> {
     let mut needed = vec![false; nodes.len()];

@@ -24,6 +24,8 @@ pub struct Plan<T> {
     pub(super) evaluate: Program,
     /// The scores, in `evaluate`.
     pub(super) logits: Buf,
+    /// The scores, in `train`, if training and evaluation compute the same ones.
+    pub(super) training_scores: Option<Buf>,
     /// An evaluation that also keeps the named values; `None` without named values.
     pub(super) inspect: Option<Program>,
     pub(super) named: Vec<(String, Buf)>,
@@ -230,6 +232,26 @@ impl<T: Real> Plan<T> {
     pub fn scores<'w>(&self, work: &'w mut Workspace<T>, params: &[T]) -> &'w [T] {
         self.replay(&self.evaluate, work, params, None, None);
         output(&self.evaluate, work, self.logits)
+    }
+
+    /// Whether [`Plan::gradient`] computes the same scores as [`Plan::scores`] and keeps them: in models without
+    /// dropout and batch statistics, but not in plans of [`Plan::compile_frozen`] and
+    /// [`Plan::compile_watching`].
+    pub fn gradient_keeps_scores(&self) -> bool {
+        self.training_scores.is_some()
+    }
+
+    /// The scores of the last call of [`Plan::gradient`], as [`Plan::scores`] returns them.
+    ///
+    /// Call this directly after [`Plan::gradient`]: [`Plan::scores`] and [`Plan::values`] overwrite these scores
+    /// in the workspace.
+    ///
+    /// # Panics
+    /// If the workspace belongs to another plan, or [`Plan::gradient_keeps_scores`] is `false`.
+    pub fn scores_of_gradient<'w>(&self, work: &'w Workspace<T>) -> &'w [T] {
+        assert!(Arc::ptr_eq(&self.identity, &work.plan), "plan: the workspace of another plan");
+        let buf = self.training_scores.expect("scores_of_gradient: the gradient keeps no scores");
+        output(&self.train, work, buf)
     }
 
     /// The gradients of the values given to [`Plan::compile_watching`], row by row; `None` for a value on which

@@ -30,14 +30,14 @@ impl<T: Real> ThreadContext<'_, T> {
                         out.copy_from_slice(&x[row as usize * cols..(row as usize + 1) * cols]);
                     }
                 }
-                Instr::ScaleRows { x, by, column, dst } => {
-                    let x = self.read(x, rows).chunks_exact(self.cols(x));
-                    let by = self.read(by, rows).chunks_exact(self.cols(by));
-                    let out = self.write(dst, rows).chunks_exact_mut(self.cols(dst));
-                    for ((out, x), by) in out.zip(x).zip(by) {
-                        out.iter_mut().zip(x).for_each(|(out, x)| *out = by[column] * *x);
-                    }
-                }
+                Instr::ScaleRows { x, by, column, dst } => dispatch(kernel::ScaleRows {
+                    cols: self.cols(dst),
+                    x: self.read(x, rows),
+                    by: self.read(by, rows),
+                    by_cols: self.cols(by),
+                    column,
+                    out: self.write(dst, rows),
+                }),
                 Instr::RowDots { a, b, dst, column } => {
                     let a = self.read(a, rows).chunks_exact(self.cols(a));
                     let b = self.read(b, rows).chunks_exact(self.cols(b));
@@ -46,15 +46,19 @@ impl<T: Real> ThreadContext<'_, T> {
                         out[column] += kernel::dot(a, b);
                     }
                 }
-                Instr::Shrink { threshold, src, dst } => {
-                    let (x, out) = (self.read(src, rows), self.write(dst, rows));
-                    kernel::shrink(self.cols(dst), T::from_f64(threshold), x, out);
-                }
-                Instr::ShrinkGrad { threshold, x, g, dst } => {
-                    let (x, g) = (self.read(x, rows), self.read(g, rows));
-                    let (threshold, out) = (T::from_f64(threshold), self.write(dst, rows));
-                    kernel::shrink_gradient(self.cols(dst), threshold, x, g, out);
-                }
+                Instr::Shrink { threshold, src, dst } => dispatch(kernel::Shrink {
+                    cols: self.cols(dst),
+                    threshold: T::from_f64(threshold),
+                    x: self.read(src, rows),
+                    out: self.write(dst, rows),
+                }),
+                Instr::ShrinkGrad { threshold, x, g, dst } => dispatch(kernel::ShrinkGrad {
+                    cols: self.cols(dst),
+                    threshold: T::from_f64(threshold),
+                    x: self.read(x, rows),
+                    g: self.read(g, rows),
+                    out: self.write(dst, rows),
+                }),
                 Instr::Softmax { src, dst } => {
                     kernel::softmax(self.cols(dst), self.read(src, rows), self.write(dst, rows));
                 }
