@@ -75,11 +75,8 @@ pub struct Programs {
 
 impl Programs {
     fn build(options: &PeerOptions) -> Result<Self> {
-        let step = cargo::build(
-            &["build", "--release", "--package", "clenshaw", "--bench", "step"],
-            "step",
-        )?;
-        let build = ["build", "--release", "--package", "clenshaw-cli"];
+        let step = cargo::build(&["build", "--release", "--workspace", "--bench", "step"], "step")?;
+        let build = ["build", "--release", "--workspace", "--bin", "clenshaw"];
         let is_used = options.includes(Part::Training);
         let clenshaw = is_used.then(|| cargo::build(&build, "clenshaw")).transpose()?;
         let find = |path: &PathBuf| {

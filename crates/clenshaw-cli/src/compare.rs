@@ -14,7 +14,7 @@ use clenshaw::report::Table;
 use clenshaw::{Error, Result};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Train several models on several graphs, using the same splits
 #[derive(Parser)]
@@ -78,7 +78,8 @@ fn after_help() -> String {
 }
 
 impl RunSubcommand for Compare {
-    fn run(self) -> Result<()> {
+    fn run(mut self) -> Result<()> {
+        self.graphs = without_repeats(&self.graphs);
         let models = select_models(&self.models)?;
         self.set.iter().try_for_each(|(key, _)| check_key(key, &models))?;
         let store = self.data.store();
@@ -253,6 +254,13 @@ fn select_models(names: &[String]) -> Result<Vec<&'static ModelInfo>> {
         }
     }
     Ok(models)
+}
+
+/// The graphs without later repeats, including other spellings of the same path.
+fn without_repeats(graphs: &[String]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let identity = |graph: &str| Path::new(graph).canonicalize().unwrap_or_else(|_| graph.into());
+    graphs.iter().filter(|graph| seen.insert(identity(graph))).cloned().collect()
 }
 
 /// Rejects a hyper-parameter that none of the models has.

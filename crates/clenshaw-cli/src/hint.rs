@@ -32,9 +32,11 @@ pub fn hint(error: &Error) -> Option<String> {
              delete the earlier results with --fresh, or choose another folder with --out"
                 .into(),
         ),
-        Error::Occupied { .. } => {
+        Error::Occupied { problem, .. } if problem.contains("different settings") => {
             Some("choose another folder with --out, or delete this one".into())
         }
+        // Files that are not ours are not to be deleted.
+        Error::Occupied { .. } => Some("choose another folder with --out".into()),
         Error::Busy { .. } => {
             Some("wait until that process finishes, or choose another folder with --out".into())
         }

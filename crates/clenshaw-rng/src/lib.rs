@@ -101,12 +101,14 @@ impl Stream {
 /// probability after the first digit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bernoulli {
+    /// The probability times 2^16.
     digits: u32,
+    /// The number of binary digits up to the last 1; each takes one random word per result.
     draws: u32,
 }
 
 impl Bernoulli {
-    /// Creates bits that are 1 with probability `1 - drop`, rounded to a multiple of 2^-16.
+    /// Creates bits that are 1 with probability `1 - drop`, rounded to a positive multiple of 2^-16.
     ///
     /// # Panics
     /// If `drop` is outside [0, 1).
@@ -122,7 +124,7 @@ impl Bernoulli {
         f64::from(self.digits) / 65536.0
     }
 
-    /// Whether a uniform number of 16 bits is a 1, which has probability [`Bernoulli::keep_probability`].
+    /// Maps a uniform 16-bit number to a bit that is 1 with probability [`Bernoulli::keep_probability`].
     #[inline(always)]
     pub fn keeps(self, bits: u16) -> bool {
         u32::from(bits) < self.digits
@@ -134,7 +136,7 @@ impl Bernoulli {
         self.words(stream, [i])[0]
     }
 
-    /// The words with these numbers, see [`Bernoulli::word`]; several at a time are faster.
+    /// [`Bernoulli::word`] for several indices, faster than one call per index.
     #[inline(always)]
     pub fn words<const N: usize>(self, stream: &Stream, numbers: [u64; N]) -> [u64; N] {
         if self.draws == 0 {

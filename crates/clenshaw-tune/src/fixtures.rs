@@ -21,7 +21,7 @@ pub(crate) fn trial(
     Trial { params: params.collect(), ..Trial::new(number, number, state) }
 }
 
-/// The direction of a stored study, by Optuna's code: 1 to minimize, 2 to maximize.
+/// The direction of a stored study: 1 to minimize, 2 to maximize, as in Optuna.
 pub(crate) fn direction(stored: &Value) -> Direction {
     if stored["direction"] == 1 { Direction::Minimize } else { Direction::Maximize }
 }

@@ -108,6 +108,17 @@ fn misspelt_arguments_are_rejected() {
 }
 
 #[test]
+fn repeated_graphs_are_compared_once() {
+    let sandbox = Sandbox::new();
+    let graph = "csbm:nodes=60";
+    let arguments =
+        format!("compare {graph} {graph} --models mlp --runs 1 --set max_epochs=3 --json");
+    let document: serde_json::Value = serde_json::from_str(&sandbox.stdout(&arguments)).unwrap();
+    assert_eq!(document["summaries"].as_array().unwrap().len(), 1, "{document}");
+    assert_eq!(document["summaries"][0]["graph"], graph);
+}
+
+#[test]
 fn interpretation_of_own_tables_is_printed_once() {
     let sandbox = Sandbox::new();
     let rows: String =

@@ -59,7 +59,7 @@ impl Hyperband {
         halving.decide(trial, &self.trials_in_bracket(trial.number, trials), direction)
     }
 
-    /// Returns the trials in the bracket of trial `number`.
+    /// Returns the trials in the bracket of trial `number`; all trials if there are no brackets.
     pub(super) fn trials_in_bracket<'a>(&self, number: u64, trials: &'a [Trial]) -> Vec<&'a Trial> {
         let budgets = self.budgets(trials);
         let bracket = self.bracket(&budgets, number);

@@ -78,8 +78,8 @@ impl SuccessiveHalving {
         first.max(1).saturating_mul(power)
     }
 
-    /// Whether `value` is among the best `1/eta` of `all` values at the rung, which include it; `false` for
-    /// the first `bootstrap_count` trials.
+    /// Whether `value` is the best or among the best `1/eta` of `all` values at the rung, which include it;
+    /// `false` for the first `bootstrap_count` trials.
     fn is_promoted(&self, value: f64, mut all: Vec<f64>, direction: Direction) -> bool {
         if all.len() <= self.bootstrap_count {
             return false;

@@ -9,7 +9,7 @@ use crate::Distribution;
 pub(crate) struct NumericRange {
     /// The smallest value.
     pub(crate) low: f64,
-    /// The largest value that steps from `low` reach.
+    /// The largest value; with steps, a whole number of them above `low`.
     pub(crate) high: f64,
     /// The distance between two values; `None` for all real numbers.
     pub(crate) step: Option<f64>,

@@ -1,5 +1,5 @@
-//! Uniform sampling on a linear or logarithmic scale. All choices are equally likely, and so are all steps on
-//! a linear scale.
+//! Uniform sampling on a linear or logarithmic scale. All choices are equally likely, and so are all values of
+//! a linear scale with steps.
 
 use super::{NumericRange, SamplingContext};
 use crate::Distribution;

@@ -102,7 +102,8 @@ fn check_password(url: &str, rest: &str) -> Result<()> {
     match credentials.contains(['@', '/', '?', '#']) {
         true => Err(invalid(
             url,
-            "`@`, `/`, `?` and `#` in the password encoded as %40, %2F, %3F and %23",
+            "`@`, `/`, `?` and `#` in the user name and password, and `@` in parameters, encoded as %40, \
+             %2F, %3F and %23",
         )),
         false => Ok(()),
     }
@@ -196,7 +197,7 @@ mod tests {
             ("mysql://me:s3cret@host/db", "`mysql://me:***@host/db`; expected sqlite:///FILE or"),
             (
                 "postgresql://me:s3@cret@host/db",
-                "`@`, `/`, `?` and `#` in the password encoded as %40",
+                "in the user name and password, and `@` in parameters, encoded as %40, %2F",
             ),
             ("postgresql://me:s3/cret@host/db", "`postgresql://me:***@host/db`"),
             ("sqlite://a.db", "expected sqlite:///FILE, or sqlite:////FILE"),

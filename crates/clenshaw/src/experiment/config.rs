@@ -102,11 +102,16 @@ pub(super) fn parse_toml<T: DeserializeOwned>(place: &str, text: &str) -> Result
     toml::from_str(text).map_err(|error| toml_error(place, &error))
 }
 
-/// Converts a TOML error to one line with its position and message, without the excerpt of the file.
+/// Converts a TOML error to one line with its position, if it has one, and message, without the excerpt of the
+/// file.
 pub(super) fn toml_error(place: &str, error: &toml::de::Error) -> Error {
-    let text = error.to_string();
-    let position = text.lines().next().unwrap_or("invalid TOML").to_lowercase();
-    Error::Data { place: place.into(), problem: format!("{position}: {}", error.message()) }
+    let (text, message) = (error.to_string(), error.message());
+    let position = text.lines().next().filter(|line| line.starts_with("TOML parse error"));
+    let problem = match position {
+        Some(position) => format!("{}: {message}", position.to_lowercase()),
+        None => message.to_owned(),
+    };
+    Error::Data { place: place.into(), problem }
 }
 
 #[cfg(test)]
@@ -124,5 +129,12 @@ mod tests {
         assert_eq!(parse_error("runs = -1"), "c.toml: `runs` is -1; expected a whole number");
         assert_eq!(parse_error("model = 3"), "c.toml: `model` is 3; expected a string in quotes");
         assert!(parse_error("runs = ").starts_with("c.toml: toml parse error at line 1"));
+    }
+
+    #[test]
+    fn error_without_a_position_prints_its_message_once() {
+        let error = toml::Value::Integer(1).try_into::<String>().unwrap_err();
+        let text = toml_error("c.toml", &error).to_string();
+        assert_eq!(text, "c.toml: invalid type: integer `1`, expected a string");
     }
 }

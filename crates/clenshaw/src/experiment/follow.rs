@@ -25,7 +25,8 @@ const RECENT: Duration = Duration::from_secs(30);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
-    /// Not started, or interrupted earlier and not yet resumed by the process that is training in the folder.
+    /// Not started, or interrupted or failed earlier and not yet started again by the process that is training
+    /// in the folder.
     Waiting,
     /// A process is training the run.
     Running,
@@ -33,7 +34,7 @@ pub enum RunState {
     Finished,
     /// The run was started but not finished, and no process is training in the folder.
     Interrupted,
-    /// Training failed, for example because it diverged.
+    /// Training failed, for example because it diverged, and no later process is training in the folder.
     Failed,
 }
 
@@ -144,12 +145,15 @@ impl FollowedFolder {
             }
             let is_current = has_progress && modified(&progress) >= self.started;
             let has_checkpoint = names.contains(&format!("{}.checkpoint", run.seed));
+            let has_failed = run.progress().failure.is_some();
             run.state = match self.is_active {
                 _ if run.record.is_some() => RunState::Finished,
-                _ if run.progress().failure.is_some() => RunState::Failed,
+                true if is_current && has_failed => RunState::Failed,
                 true if is_current => RunState::Running,
+                true => RunState::Waiting,
+                false if has_failed => RunState::Failed,
                 false if has_progress || has_checkpoint => RunState::Interrupted,
-                _ => RunState::Waiting,
+                false => RunState::Waiting,
             };
         }
         Ok(())

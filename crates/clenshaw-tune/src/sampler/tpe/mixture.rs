@@ -12,12 +12,12 @@ use super::kernel::Kernels;
 use crate::Trial;
 use clenshaw_rng::Stream;
 
-/// The kernels of each parameter, and a weight for each trial and the prior.
+/// The kernels of each parameter, and the weights of the kernels.
 #[derive(Clone, Debug)]
 pub(crate) struct Mixture {
-    /// The weights of the trials and, last, of the prior; they sum to 1.
+    /// The weights of the kernels, the prior last; they sum to 1.
     pub(super) weights: Vec<f64>,
-    /// The kernels of each parameter, as many as there are weights.
+    /// The kernels of each parameter, one per weight.
     pub(super) columns: Vec<Kernels>,
 }
 

@@ -124,3 +124,23 @@ fn update_detects_a_new_process() {
     folder.update().unwrap();
     assert_eq!(states(&folder), [RunState::Finished, RunState::Finished]);
 }
+
+#[test]
+fn failed_run_of_an_earlier_process_waits_while_another_process_trains() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("run");
+    let mut job = job(&path);
+    for (key, value) in [("lr_dense", "10"), ("lr_conv", "10"), ("lr_alpha", "10"), ("K", "64")] {
+        job.request.set(key, value).unwrap();
+    }
+    assert!(matches!(train(&job, &|_, _| {}), Err(Error::Diverged { .. })));
+    assert_eq!(states(&FollowedFolder::open(&path).unwrap())[0], RunState::Failed);
+    let seen = std::sync::Mutex::new(None);
+    let result = train(&job, &|_, event| {
+        if let RunEvent::Started { run: 0, .. } = event {
+            *seen.lock().unwrap() = Some(states(&FollowedFolder::open(&path).unwrap())[0]);
+        }
+    });
+    assert!(result.is_err());
+    assert_eq!(seen.into_inner().unwrap(), Some(RunState::Waiting));
+}

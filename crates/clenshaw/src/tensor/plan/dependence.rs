@@ -69,7 +69,7 @@ impl Tape {
                 Op::ColumnDots(a, b) | Op::InnerProducts(a, b) => {
                     nodes[a].per_node || nodes[b].per_node
                 }
-                Op::Linear { w, .. } => nodes[w].per_node,
+                Op::Linear { w, .. } | Op::SparseLinear { w, .. } => nodes[w].per_node,
                 _ => false,
             };
             if is_sum {
@@ -96,7 +96,7 @@ impl Tape {
 #[cfg(test)]
 mod tests {
     use crate::rng::Stream;
-    use crate::tensor::{Init, Mat, Operator, Pattern, Plan, Tape, Targets, ThreadTeam};
+    use crate::tensor::{Init, Mat, Operator, Pattern, Plan, Sparse, Tape, Targets, ThreadTeam};
     use std::sync::Arc;
 
     /// The adjacency of two joined nodes.
@@ -118,6 +118,9 @@ mod tests {
         assert_eq!([products, spread].map(|v| t.reach(v)), [None, None]);
         let wide = t.concat(&[x, x]);
         let mixed = t.linear(wide, far, None); // the rows of the weight are nodes
+        assert_eq!(t.reach(mixed), None);
+        let sparse = t.sparse_features(Sparse::new(Pattern::clone(pair().pattern()), vec![1.0; 2]));
+        let mixed = t.linear(sparse, far, None);
         assert_eq!(t.reach(mixed), None);
         let sums = t.column_sums(far);
         let shifted = t.sum([1.0 * x, 1.0 * sums]);
