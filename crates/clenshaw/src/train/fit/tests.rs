@@ -107,7 +107,7 @@ fn scores_of_the_next_gradient_validate_like_a_separate_evaluation() {
             restored.best_scores();
             restored.best_filter();
             restored.outcome();
-            if restored.history().len() % 2 == 0 {
+            if restored.history().len().is_multiple_of(2) {
                 restored = fit(&setup);
                 restored.restore("t", &bytes).unwrap();
             }
