@@ -1,7 +1,7 @@
 //! Suggests what to do after an error.
 
-use clenshaw::Error;
 use clenshaw::data::DATASETS;
+use clenshaw::{Error, FolderConflict};
 
 /// Returns a one-line suggestion; `None` for errors that have none.
 pub fn hint(error: &Error) -> Option<String> {
@@ -19,24 +19,26 @@ pub fn hint(error: &Error) -> Option<String> {
         Error::NoLabelColumn { .. } => {
             Some("choose the column with the classes: --label COLUMN".into())
         }
-        Error::Occupied { problem, .. } if problem.contains("different data") => Some(
+        Error::Occupied { problem: FolderConflict::Data, .. } => Some(
             "delete the earlier results with --fresh, or choose another folder with --out".into(),
         ),
-        Error::Occupied { problem, .. } if problem.contains("portable instruction path") => Some(
+        Error::Occupied { problem: FolderConflict::PortableBits, .. } => Some(
             "rerun with --portable, delete the earlier results with --fresh, \
              or choose another folder with --out"
                 .into(),
         ),
-        Error::Occupied { problem, .. } if problem.contains("vector instruction path") => Some(
+        Error::Occupied { problem: FolderConflict::VectorBits, .. } => Some(
             "rerun without --portable and without CLENSHAW_CPU=portable, \
              delete the earlier results with --fresh, or choose another folder with --out"
                 .into(),
         ),
-        Error::Occupied { problem, .. } if problem.contains("different settings") => {
+        Error::Occupied { problem: FolderConflict::Settings, .. } => {
             Some("choose another folder with --out, or delete this one".into())
         }
-        // Files that are not ours are not to be deleted.
-        Error::Occupied { .. } => Some("choose another folder with --out".into()),
+        // Do not suggest to delete files that are not ours.
+        Error::Occupied {
+            problem: FolderConflict::File | FolderConflict::OtherContent, ..
+        } => Some("choose another folder with --out".into()),
         Error::Busy { .. } => {
             Some("wait until that process finishes, or choose another folder with --out".into())
         }

@@ -8,6 +8,29 @@ use std::path::PathBuf;
 /// A result whose error is [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// Why a path cannot be used as the folder of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FolderConflict {
+    /// The path is a file.
+    #[error("is a file, not a folder")]
+    File,
+    /// The folder contains other files.
+    #[error("is not empty and has no run.toml")]
+    OtherContent,
+    /// The folder belongs to a run with other settings.
+    #[error("contains a run with different settings")]
+    Settings,
+    /// The folder contains runs on another version of the data, or with other splits.
+    #[error("contains runs on different data or splits")]
+    Data,
+    /// The folder contains portable runs, but this process uses vector instructions.
+    #[error("contains runs of the portable instruction path")]
+    PortableBits,
+    /// The folder contains runs with vector instructions, but this process is portable.
+    #[error("contains runs of the vector instruction path (avx2 or avx512)")]
+    VectorBits,
+}
+
 /// An error caused by input, the system or diverging training.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -74,7 +97,7 @@ pub enum Error {
         /// The path.
         folder: PathBuf,
         /// Why it cannot be used.
-        problem: &'static str,
+        problem: FolderConflict,
     },
     /// A run folder that another process is using.
     #[error("{}: another process is training in this folder", .folder.display())]

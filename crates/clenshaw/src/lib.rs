@@ -130,7 +130,7 @@ pub mod experiment;
 /// | `layout` | the initial positions of a drawing |
 /// | `bootstrap` | the resamples of a confidence interval |
 pub use clenshaw_rng as rng;
-pub use error::{Error, Result};
+pub use error::{Error, FolderConflict, Result};
 
 /// Runs the example of the README in doc tests.
 #[cfg(doctest)]

@@ -34,7 +34,7 @@ impl DatabaseUrl {
         let database = scheme.split('+').next().unwrap_or(scheme);
         let file = match database {
             "sqlite" => Some(sqlite_file(url, rest)?),
-            "postgresql" | "postgres" => check_password(url, rest).map(|()| None)?,
+            "postgresql" | "postgres" => check_credentials(url, rest).map(|()| None)?,
             _ => return Err(invalid(url, EXPECTED)),
         };
         Ok(Self { url: format!("{database}://{rest}"), file })
@@ -95,9 +95,9 @@ fn sqlite_file(url: &str, rest: &str) -> Result<PathBuf> {
     }
 }
 
-/// Rejects reserved characters in the user name and password: the text after them would be parsed as the
-/// host and printed.
-fn check_password(url: &str, rest: &str) -> Result<()> {
+/// Rejects `@`, `/`, `?` and `#` before the last `@`, which includes an `@` in the parameters. The driver reads the
+/// host after the first `@` and prints it in errors, so a part of the password could be printed.
+fn check_credentials(url: &str, rest: &str) -> Result<()> {
     let credentials = rest.rsplit_once('@').map_or("", |(credentials, _)| credentials);
     match credentials.contains(['@', '/', '?', '#']) {
         true => Err(invalid(
@@ -109,21 +109,22 @@ fn check_password(url: &str, rest: &str) -> Result<()> {
     }
 }
 
-/// Replaces the password of a URL, and the values of query parameters such as `sslpassword`, with `***`; if the end
-/// of a password is ambiguous, all text after its start is replaced. Text that is not a URL is returned unchanged.
+/// Replaces the password of a URL, and the values of query parameters such as `sslpassword`, with `***`. If an `@`
+/// follows a `?`, the end of the password is ambiguous: all text after the first `:` or `?` is then replaced. Text
+/// that is not a URL is returned unchanged.
 pub fn redact_password(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    if rest.split_once('?').is_some_and(|(_, parameters)| parameters.contains('@')) {
+        let start = rest.find([':', '?']).expect("the text contains a `?`");
+        return format!("{scheme}://{}***", &rest[..=start]);
+    }
     let (user, rest) = match rest.rsplit_once('@') {
         None => match password_without_host(rest) {
             Some((user, rest)) => (format!("{user}:***"), rest),
             None => (String::new(), rest),
         },
-        Some((credentials, rest)) => match credentials.split_once([':', '?']) {
+        Some((credentials, rest)) => match credentials.split_once(':') {
             None => (format!("{credentials}@"), rest),
-            // A password in the query string contains `@`, so its end is ambiguous.
-            Some((host, _)) if credentials[host.len()..].starts_with('?') => {
-                return format!("{scheme}://{host}?***");
-            }
             Some((user, _)) => (format!("{user}:***@"), rest),
         },
     };
@@ -203,6 +204,9 @@ mod tests {
             ("sqlite://a.db", "expected sqlite:///FILE, or sqlite:////FILE"),
             ("sqlite://", "expected sqlite:///FILE, or"),
             ("postgresql://host/db?password=s3@cret", "`postgresql://host/db?***`"),
+            ("postgresql://host:5432/db?password=s3@cret", "`postgresql://host:***`"),
+            ("postgresql://me:s3cret@host/db?password=s3@cret", "`postgresql://me:***`"),
+            ("postgresql://me:s3?cr@cret@host/db", "`postgresql://me:***`"),
             ("sqlite:///", "a file; in-memory databases cannot be shared"),
             ("sqlite:///:memory:", "a file; in-memory databases"),
             ("sqlite:///a.db?timeout=3", "without parameters after `?`"),

@@ -3,7 +3,7 @@
 
 use super::{Provenance, Request, RunRecord, Summary};
 use crate::data::{Dataset, Split};
-use crate::error::{Error, Result};
+use crate::error::{Error, FolderConflict, Result};
 use crate::files::{self, write_atomically};
 use crate::tensor;
 use serde::de::DeserializeOwned;
@@ -51,7 +51,7 @@ impl RunFolder {
         folder.remove_partials();
         match read_text(&run_toml)? {
             Some(existing) if existing != text => {
-                return Err(occupied("contains a run with different settings"));
+                return Err(occupied(FolderConflict::Settings));
             }
             Some(_) => {}
             // Written before all other files: a folder with other files but without this one is not a run folder.
@@ -237,14 +237,14 @@ impl RunOrigin {
     }
 
     /// If runs of one origin cannot be continued with the other, returns the reason as an error.
-    fn check_same(&self, other: &Self) -> std::result::Result<(), &'static str> {
+    fn check_same(&self, other: &Self) -> std::result::Result<(), FolderConflict> {
         if self.fingerprint != other.fingerprint {
-            return Err("contains runs on different data or splits");
+            return Err(FolderConflict::Data);
         }
         match (self.bit_class.as_deref(), other.bit_class.as_deref()) {
             (Some(before), Some(now)) if before != now => match before {
-                "portable" => Err("contains runs of the portable instruction path"),
-                _ => Err("contains runs of the vector instruction path (avx2 or avx512)"),
+                "portable" => Err(FolderConflict::PortableBits),
+                _ => Err(FolderConflict::VectorBits),
             },
             _ => Ok(()),
         }
@@ -306,10 +306,10 @@ const REMOVED_RUNS: &str = ".runs.partial";
 
 /// If a path cannot become a run folder, returns the reason as an error: it is a file, or a folder without
 /// `run.toml` that contains more than a process leaves behind if it is killed before it writes `run.toml`.
-fn check_contents(path: &Path) -> std::result::Result<(), &'static str> {
+fn check_contents(path: &Path) -> std::result::Result<(), FolderConflict> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries.flatten(),
-        Err(_) if path.exists() && !path.is_dir() => return Err("is a file, not a folder"),
+        Err(_) if path.exists() && !path.is_dir() => return Err(FolderConflict::File),
         Err(_) => return Ok(()),
     };
     let is_known = |name: &str| name == LOCK || name.starts_with('.') && name.ends_with(".partial");
@@ -321,7 +321,7 @@ fn check_contents(path: &Path) -> std::result::Result<(), &'static str> {
     });
     // Another process may write `run.toml` and then other files while the entries are listed.
     match unknown.next().is_some() && !path.join("run.toml").exists() {
-        true => Err("is not empty and has no run.toml"),
+        true => Err(FolderConflict::OtherContent),
         false => Ok(()),
     }
 }

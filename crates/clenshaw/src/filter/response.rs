@@ -88,6 +88,15 @@ impl Response {
         sample(n, |mu| self.evaluate(mu))
     }
 
+    /// The number of channels with a filter of their own; 1 if one filter applies to all channels.
+    pub fn n_channels(&self) -> usize {
+        match self {
+            Self::Shared(_) | Self::Gain(_) => 1,
+            Self::Channels(filters) => filters.len(),
+            Self::Tabulated(channels) => channels.len(),
+        }
+    }
+
     /// The response at one frequency; the mean if there are several channels.
     pub fn evaluate(&self, mu: f64) -> f64 {
         match self {
@@ -156,5 +165,6 @@ mod tests {
         let table =
             Response::Tabulated(vec![vec![(-0.5, 1.0), (0.5, 3.0)], vec![(0.0, 1.0), (1.0, 2.0)]]);
         assert_eq!([-1.0, 0.0, 0.5, 1.0].map(|mu| table.evaluate(mu)), [1.0, 1.5, 2.25, 2.5]);
+        assert_eq!(table.n_channels(), 2);
     }
 }

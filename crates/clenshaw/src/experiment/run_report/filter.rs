@@ -30,14 +30,14 @@ const PROJECTIONS: usize = 16;
 pub(super) struct FilterReport {
     /// The frequencies at which responses are sampled.
     mu: Vec<f64>,
-    /// The learned response; `None` for models without a filter.
+    /// The learned response, the mean if there are several channels; `None` for models without a filter.
     pub(super) response: Option<Vec<f64>>,
     /// The first recorded response: that before training or, in runs of early versions, after the first epoch.
     pub(super) initial: Option<Vec<f64>>,
     /// `None` if the filter is not a single polynomial.
     pub(super) coefficients: Option<Vec<f64>>,
     pub(super) basis: Option<String>,
-    /// The number of channels if each has its own filter; 1 otherwise.
+    /// See [`Response::n_channels`].
     channels: usize,
     history: Option<FilterHistory>,
     /// The spectral density of the graph; `None` if it is not known.
@@ -98,10 +98,7 @@ impl FilterReport {
             initial: history.as_ref().and_then(|history| history.responses.first().cloned()),
             coefficients: shared.map(|filter| filter.coefficients.clone()),
             basis: shared.map(|filter| basis_name(&filter.basis)),
-            channels: match response {
-                Some(Response::Channels(filters)) => filters.len(),
-                _ => 1,
-            },
+            channels: response.map_or(1, Response::n_channels),
             history,
             density: Some(Density::of(&p)),
             energy: BandEnergy::new(&p, model, dataset, probabilities),
