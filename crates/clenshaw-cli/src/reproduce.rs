@@ -161,9 +161,9 @@ impl Reproduce {
         Err(Error::Data { place: option.into(), problem })
     }
 
-    /// Returns the comparison of `auto` with single models, with the options of the command line.
-    fn auto_experiment(&self, info: &ExperimentInfo, text: &str) -> Result<AutoExperiment> {
-        let mut experiment = AutoExperiment::from_toml(&info.file_name(), text)?;
+    /// Parses the experiment `auto` and applies `--search-budget`, `--trials` and `--receipts`.
+    fn auto_experiment(&self, info: &ExperimentInfo, toml: &str) -> Result<AutoExperiment> {
+        let mut experiment = AutoExperiment::from_toml(&info.file_name(), toml)?;
         if let Some(budget) = self.search_budget {
             experiment = experiment.with_budget(budget);
         }
