@@ -34,10 +34,10 @@ pub struct Reproduce {
     /// Stop training after this time, such as 90s, 30m or 2h [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
-    /// Time of each search of the experiment `auto` [default: set by the experiment]
+    /// Time limit of each search in the experiment `auto` [default: set by the experiment]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     search_budget: Option<Duration>,
-    /// Number of trials of each search of the experiment `auto`, instead of a time
+    /// Number of trials per search in the experiment `auto`, instead of a time limit
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
     trials: Option<usize>,
     #[command(flatten)]
