@@ -89,7 +89,7 @@ impl StudyReport<'_> {
         let counts = [
             (result.count(TrialState::Complete), "complete"),
             (result.count(TrialState::Pruned), "pruned"),
-            (result.n_diverged(), "failed"),
+            (result.n_failed(), "failed"),
             (result.n_interrupted(), "interrupted"),
         ];
         let shown = counts.into_iter().filter(|(n, state)| *n > 0 || *state == "complete");
@@ -146,7 +146,7 @@ impl StudyReport<'_> {
             },
             "complete": result.count(TrialState::Complete),
             "pruned": result.count(TrialState::Pruned),
-            "failed": result.n_diverged(),
+            "failed": result.n_failed(),
             "interrupted": result.n_interrupted(),
             "best": result.best.as_ref().map(|(trial, _)| trial_json(trial)),
             "best_settings": result.best.as_ref().map(|_| self.best_settings),

@@ -13,14 +13,14 @@
 //!
 //! Test labels are not used, except to draw splits that are stratified or balanced by class.
 //!
-//! No configuration that is running, complete, pruned or diverged is proposed again: `propose.rs` draws
-//! several times and then falls back to the grid. A study ends early when its space is exhausted. If a
-//! trial with the configuration of a queued trial is already complete, the queued trial completes
-//! immediately with the same value and the attribute `duplicate_of`.
+//! No configuration that is running, complete or pruned, or has failed because of its settings, is proposed
+//! again: `propose.rs` draws several times and then falls back to the grid. A study ends early when its space
+//! is exhausted. If a trial with the configuration of a queued trial is already complete, the queued trial
+//! completes immediately with the same value and the attribute `duplicate_of`.
 //!
-//! Pruned and failed trials do not count as completed. A trial whose training diverges fails, with the
-//! reason in its attribute `failed`. An interrupted trial fails as well, and its settings are queued for
-//! the next worker of the study.
+//! Pruned and failed trials do not count as completed. A trial whose training diverges or does not fit into
+//! memory fails, with the reason in its attribute `failed`. An interrupted trial fails as well, and its settings
+//! are queued for the next worker of the study.
 //!
 //! While trials run, a thread sends heartbeats and requeues the trials of dead workers. After the study
 //! has been opened, calls to an unavailable database are retried for up to an hour or until the study is
@@ -32,7 +32,7 @@ mod propose;
 mod pruning;
 mod evaluate;
 mod retrying_storage;
-mod trial_queue;
+mod worker_pool;
 mod result;
 mod stop;
 
@@ -49,7 +49,7 @@ pub(super) use space::parse as parse_space;
 pub(super) use stop::StopListener;
 pub use stop::request_study_stop;
 pub(super) use study::stored_request;
-pub(super) use trial_queue::run_trials;
+pub(super) use worker_pool::run_trials;
 
 use super::Request;
 use crate::data::{Dataset, Store};
@@ -257,7 +257,7 @@ impl TuneRequest {
 ///
 /// # Errors
 /// If the request is invalid, the graph cannot be loaded, a split has no validation nodes, the existing study
-/// differs, the storage fails, or twenty trials in a row diverge.
+/// differs, the storage fails, or twenty trials in a row diverge or do not fit into memory.
 ///
 /// ```
 /// use clenshaw::data::Store;
