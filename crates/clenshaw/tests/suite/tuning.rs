@@ -339,6 +339,16 @@ fn gcn() -> Request {
 }
 
 #[test]
+fn score_is_that_of_the_stopping_rule() {
+    let mut study = study_request(SMALL, 1);
+    assert_eq!(study.score_name(), "accuracy");
+    study.apply_space("s.toml", "[space]\nstop = [\"none\", \"roc-auc\"]").unwrap();
+    assert_eq!(study.score_name(), "accuracy or ROC AUC");
+    study.fix("stop", "roc-auc").unwrap();
+    assert_eq!(study.score_name(), "ROC AUC");
+}
+
+#[test]
 fn dashboard_has_a_note_and_the_best_filter() {
     let test = TestStudy::new(1);
     let mut study = study_request(SMALL, 2);

@@ -1,4 +1,5 @@
-//! Tuning: a study whose objective is the mean validation accuracy of a model on a graph.
+//! Tuning: a study whose objective is the mean validation accuracy of a model on a graph; under the stopping rule
+//! `roc-auc`, the mean validation ROC AUC.
 //!
 //! ```text
 //! value of a trial = mean over splits i = 0..n of the validation accuracy of the best epoch
@@ -54,8 +55,9 @@ pub(super) use worker_pool::run_trials;
 use super::Request;
 use crate::data::{Dataset, Store};
 use crate::error::{Error, Result};
+use crate::hyper::StopRule;
 use clenshaw_tune::{
-    Direction, Distribution, NextTrial, Params, Sampler, Storage, Study, Tpe, Trial,
+    Direction, Distribution, NextTrial, ParamValue, Params, Sampler, Storage, Study, Tpe, Trial,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -231,6 +233,27 @@ impl TuneRequest {
             request.hyper.set(name, &space::format_value(distribution, *internal))?;
         }
         Ok(request)
+    }
+
+    /// The name of the score whose mean over splits is the value of a trial: `ROC AUC` under the stopping rule
+    /// `roc-auc`, `accuracy` under the others. Both if the tuned rule may be either.
+    pub fn score_name(&self) -> &'static str {
+        let roc_auc = ParamValue::Str(StopRule::RocAuc.word().into());
+        let is_roc_auc = |rule: &ParamValue| *rule == roc_auc;
+        let (some, all) = match self.space.get("stop") {
+            Some(Distribution::Categorical { choices }) => {
+                (choices.iter().any(is_roc_auc), choices.iter().all(is_roc_auc))
+            }
+            _ => {
+                let fixed = self.training.hyper.choice::<StopRule>("stop") == StopRule::RocAuc;
+                (fixed, fixed)
+            }
+        };
+        match (some, all) {
+            (_, true) => "ROC AUC",
+            (true, false) => "accuracy or ROC AUC",
+            (false, false) => "accuracy",
+        }
     }
 
     /// Rejects an empty search space, and a number of trials, number of splits or seed that is out of range.
