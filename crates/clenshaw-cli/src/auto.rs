@@ -30,16 +30,15 @@ pub struct Auto {
     /// Graph: a name from `clenshaw data list`, a path to your own files, or a generated graph such
     /// as csbm:nodes=500
     graph: String,
-    /// Time for everything, such as 90s, 10m or 2h; earlier parts of an interrupted search count
-    /// [default: 10m, or no limit with --trials]
+    /// Time limit for the whole search and report, such as 90s, 10m or 2h; time used before an interruption
+    /// counts [default: 10m, or no limit with --trials]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
-    /// Stop after this many trials instead: with the same seed and without --budget and --jobs, the answer is
-    /// always the same
+    /// Stop after this many trials; without --budget and --jobs, the same seed gives the same answer
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
     trials: Option<usize>,
-    /// Score to maximise: accuracy, balanced-accuracy, macro-f1 or roc-auc [default: the usual one of a
-    /// public graph, or else accuracy]
+    /// Score to maximise: accuracy, balanced-accuracy, macro-f1 or roc-auc [default: the score
+    /// usually reported for a public graph, otherwise accuracy]
     #[arg(long, value_name = "NAME", value_parser = METRIC, hide_possible_values = true)]
     metric: Option<String>,
     /// Try only these models, separated by commas
@@ -96,9 +95,9 @@ const METRIC: ListedName = ListedName(|| Objective::WORDS.to_vec());
 
 const DETAILS: &str = "\
 A list of good starting configurations is tried first, then the best models are tuned; the best
-configurations are combined to an ensemble with calibrated probabilities. The test nodes of the
-split play no part in this: they give the expected score, once, at the end. Rerun the same command
-to resume; Ctrl-C stops early and answers with what there is.
+configurations are combined into an ensemble with calibrated probabilities. The test nodes of the
+split are not used for any of this; the expected score is computed on them at the end. Rerun the
+same command to resume; Ctrl-C stops early and returns an answer from the trials completed so far.
 
 The folder contains predictions.csv (the unlabelled nodes, or all if every node has a label),
 ensemble.json and models/ (`clenshaw predict DIR` applies the ensemble), best.safetensors (the best

@@ -54,10 +54,11 @@ A positive contribution supports the prediction. The `score` column shows the co
 score of the predicted class alone.
 
 For models whose scores are affine in a value computed for each node from its own features (mlp,
-appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly, favard-gnn, h2gcn), the
-contributions of nodes are exact. For all other models, and for features, they are integrated
+appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly, specformer, favard-gnn, h2gcn),
+the contributions of nodes are exact. For all other models, and for features, they are integrated
 gradients from zero features to the actual ones; the printed gap is the total minus the sum of the
-parts. docs/explain.md has the equations and limits.
+parts. uni-filter cannot be explained; the command ends with an error. docs/explain.md has the
+equations and limits.
 
 Examples:
   clenshaw explain latest 17

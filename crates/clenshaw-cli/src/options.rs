@@ -30,8 +30,8 @@ Splits:
   public, geom:N, linkx:N, fixed:N
                      a split that comes with the graph; `clenshaw data show GRAPH` lists them
   all                all splits that come with the graph, one per run
-Your own graph uses the split that comes with it, or else `stratified`; public and generated graphs
-use `balanced`, as in the ClenshawGCN paper.";
+Your own graph uses the split that comes with it (`all` if there are several), or else `stratified`;
+public and generated graphs use `balanced`, as in the ClenshawGCN paper.";
 
 /// Options that state the meaning of the columns of node and edge tables.
 #[derive(Args, Clone)]

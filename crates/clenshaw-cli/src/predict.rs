@@ -20,7 +20,8 @@ pub struct Predict {
     /// Graph to classify, with the same feature columns [default: the graph of the run; required
     /// with a model file]
     graph: Option<String>,
-    /// Use the run with this seed; not with a model file [default: the run with the lowest validation loss]
+    /// Use the run with this seed; not with an ensemble or a model file [default: the run with the lowest
+    /// validation loss]
     #[arg(long, value_name = "SEED", value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Print only these nodes
@@ -42,13 +43,14 @@ pub struct Predict {
 enum NodeSelection {
     /// Nodes without a label
     Unlabelled,
-    /// Nodes of the test set
+    /// Nodes of the test set; not with an ensemble or a model file
     Test,
 }
 
 const AFTER_HELP: &str = "\
 The columns are `node`, `prediction`, one probability per class, and `part`: the part of the split
-that contains the node (train, val or test), or empty if none does.
+that contains the node (train, val or test), or empty if none does. For an ensemble, a model file or
+another graph, `part` is always empty.
 
 For another graph, the columns of its node table are matched by name with those of the training
 table; labels are not needed. Missing columns are filled and unknown categories encoded as zeros;
@@ -86,12 +88,13 @@ impl RunSubcommand for Predict {
 }
 
 impl Predict {
-    /// Applies the run or the model file to the graph; a model file requires a graph and no `--seed`.
+    /// Applies the run, the ensemble or the model file to the graph; a model file requires a graph.
     fn predictions(&self) -> Result<Predictions> {
         let (store, threads) = (self.data.store(), self.threads.count());
         if self.run.is_dir()
             && let Some(ensemble) = ModelEnsemble::load(&self.run)?
         {
+            self.check_options("an ensemble")?;
             return ensemble.predict(&self.run, &store, self.graph.as_deref(), threads);
         }
         if !self.run.is_file() {
@@ -99,21 +102,31 @@ impl Predict {
             let graph = self.graph.as_deref();
             return experiment::predict(&folder, &store, graph, self.seed, threads);
         }
-        if let Some(seed) = self.seed {
-            return Err(Error::BadValue {
-                key: "--seed".into(),
-                value: seed.to_string(),
-                expected: "no seed with a model file, which contains a single run; pass the run folder to \
-                           choose a run"
-                    .into(),
-            });
-        }
+        self.check_options("a model file")?;
         let model = TrainedModel::load(&self.run)?;
         let graph = self.graph.as_ref().ok_or_else(|| Error::Data {
             place: self.run.display().to_string(),
             problem: "a model file does not contain a graph; pass GRAPH on the command line".into(),
         })?;
         experiment::predict_with(&model, &store, graph, threads)
+    }
+
+    /// Rejects `--seed` and `--only test`, which need a run folder; `what` names what was given instead.
+    fn check_options(&self, what: &str) -> Result<()> {
+        let (key, value, expected) = match (self.seed, self.only) {
+            (Some(seed), _) => (
+                "--seed",
+                seed.to_string(),
+                format!("no seed with {what}; pass a run folder to choose one of its runs"),
+            ),
+            (None, Some(NodeSelection::Test)) => (
+                "--only",
+                "test".to_owned(),
+                format!("unlabelled with {what}, which has no split; pass a run folder"),
+            ),
+            _ => return Ok(()),
+        };
+        Err(Error::BadValue { key: key.into(), value, expected })
     }
 }
 

@@ -34,10 +34,10 @@ pub struct Reproduce {
     /// Stop training after this time, such as 90s, 30m or 2h [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
-    /// Time of each search of the experiment `auto` [default: set by the experiment]
+    /// Time limit of each search in the experiment `auto` [default: set by the experiment]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     search_budget: Option<Duration>,
-    /// Number of trials of each search of the experiment `auto`, instead of a time
+    /// Number of trials per search in the experiment `auto`, instead of a time limit
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
     trials: Option<usize>,
     #[command(flatten)]
@@ -161,9 +161,9 @@ impl Reproduce {
         Err(Error::Data { place: option.into(), problem })
     }
 
-    /// Returns the comparison of `auto` with single models, with the options of the command line.
-    fn auto_experiment(&self, info: &ExperimentInfo, text: &str) -> Result<AutoExperiment> {
-        let mut experiment = AutoExperiment::from_toml(&info.file_name(), text)?;
+    /// Parses the experiment `auto` and applies `--search-budget`, `--trials` and `--receipts`.
+    fn auto_experiment(&self, info: &ExperimentInfo, toml: &str) -> Result<AutoExperiment> {
+        let mut experiment = AutoExperiment::from_toml(&info.file_name(), toml)?;
         if let Some(budget) = self.search_budget {
             experiment = experiment.with_budget(budget);
         }

@@ -31,7 +31,7 @@ pub struct Train {
     model: Option<String>,
     /// Start from the preset for this model and graph. paper (if NAME is omitted): the published settings
     /// or, where there are none, settings tuned by us or published for another model or graph; luo2024:
-    /// those of Luo et al. (2024) for gcn and sage
+    /// those of Luo et al. (2024) for gcn, sage and gat
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "paper", value_parser = PRESET)]
     preset: Option<String>,
     /// Read settings from a TOML file, such as the run.toml of an earlier run

@@ -49,7 +49,7 @@ pub struct Tune {
     split: Option<SplitKind>,
     /// Preset for the settings that are not tuned. paper (if NAME is omitted): the published settings for
     /// this model and graph or, where there are none, settings tuned by us or published for another model
-    /// or graph; luo2024: those of Luo et al. (2024) for gcn and sage
+    /// or graph; luo2024: those of Luo et al. (2024) for gcn, sage and gat
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "paper", value_parser = PRESET)]
     preset: Option<String>,
     /// Fix a hyper-parameter instead of tuning it; can be repeated

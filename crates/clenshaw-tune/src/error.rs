@@ -29,12 +29,13 @@ pub enum Error {
         /// The values that are accepted.
         expected: String,
     },
-    /// A storage whose contents are invalid or do not permit the operation.
+    /// A storage that is invalid or cannot be used as requested: its contents, its kind of file, its permissions, or
+    /// a missing cargo feature.
     #[error("{location}: {problem}")]
     Data {
         /// The file or database, without its password.
         location: String,
-        /// What was found and what was expected.
+        /// What is wrong.
         problem: String,
     },
     /// An attempt to change a finished trial.
@@ -46,6 +47,14 @@ pub enum Error {
         study: String,
         /// The number of the trial.
         number: u64,
+    },
+    /// A lock that other workers did not release in time; the same call may succeed later.
+    #[error("{}: {}", .path.display(), lock_timeout(.seconds))]
+    LockTimeout {
+        /// The lock.
+        path: PathBuf,
+        /// How long the call waited, in seconds.
+        seconds: u64,
     },
     /// An error that the operating system reported for a file or folder.
     #[error("{}: {source}", .path.display())]
@@ -80,11 +89,38 @@ impl Error {
             Self::Io { source, .. } => {
                 matches!(source.kind(), NotFound | IsADirectory | NotADirectory)
             }
-            Self::Unavailable { .. } => false,
-            Self::OutOfRange { .. }
-            | Self::BadValue { .. }
-            | Self::Data { .. }
-            | Self::TrialFinished { .. } => true,
+            Self::TrialFinished { .. } | Self::LockTimeout { .. } | Self::Unavailable { .. } => {
+                false
+            }
+            Self::OutOfRange { .. } | Self::BadValue { .. } | Self::Data { .. } => true,
         }
+    }
+}
+
+fn lock_timeout(seconds: &u64) -> String {
+    format!(
+        "other workers have held this lock for {seconds} s; use fewer workers, or remove it if no worker is \
+         running"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_while_running_are_not_input_errors() {
+        let location = || "s.journal".to_owned();
+        let finished = Error::TrialFinished { location: location(), study: "s".into(), number: 3 };
+        let locked = Error::LockTimeout { path: "s.journal.lock".into(), seconds: 600 };
+        assert_eq!(
+            locked.to_string(),
+            "s.journal.lock: other workers have held this lock for 600 s; use fewer workers, or remove it if \
+             no worker is running"
+        );
+        let unavailable = Error::Unavailable { location: location(), problem: "stopped".into() };
+        assert!([finished, locked, unavailable].iter().all(|error| !error.is_input()));
+        let invalid = Error::Data { location: location(), problem: "is a folder".into() };
+        assert!(invalid.is_input());
     }
 }

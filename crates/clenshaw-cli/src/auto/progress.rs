@@ -1,7 +1,7 @@
 //! Progress of `clenshaw auto` on stderr: a bar on a terminal, otherwise a line per trial.
 
 use crate::interrupt::STOP_REQUESTED;
-use crate::output::percent;
+use crate::output::{count, percent};
 use crate::progress::Progress;
 use clenshaw::experiment::{AutoEvent, AutoRequest, GraphOverview, TuneEvent};
 use clenshaw_tune::{Trial, TrialState};
@@ -29,7 +29,8 @@ impl<'a> AutoProgress<'a> {
             AutoEvent::Trials(TuneEvent::Loaded { trials, .. }) => {
                 let n = trials.iter().filter(|trial| trial.state.is_finished()).count();
                 if n > 0 {
-                    self.progress.line(&format!("resuming the study: {n} trials have ended"));
+                    let trials = count(n, "trial");
+                    self.progress.line(&format!("resuming the study: {trials} finished earlier"));
                 }
             }
             AutoEvent::Trials(TuneEvent::Finished { number, trials }) => {

@@ -9,9 +9,9 @@ use clenshaw::report::{Table, wrap_text};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 
-/// The width of sentences.
+/// The maximum line width of the explanation, in characters.
 const WIDTH: usize = 100;
-/// The number of configurations in the table.
+/// The maximum number of configurations in the table.
 const MAX_ROWS: usize = 15;
 
 /// Formats the answer as text.
@@ -44,10 +44,11 @@ pub fn to_text(answer: &AutoAnswer, study: &ReportedStudy<'_>, folder: &Path) ->
         text += &format!("not trained: {name}: {reason}\n");
     }
     text += &filter_text(answer);
-    text + &headline(answer) + &files(answer, study, folder)
+    text + &expected_scores(answer) + &footer(answer, study, folder)
 }
 
-/// The configurations, best first. Differences are only between configurations on equally many splits.
+/// The best configurations, best first. The column `behind` is `-` for a configuration with a different number of
+/// splits than the best one.
 fn table(answer: &AutoAnswer) -> Table {
     let title = format!("val {}", answer.objective.title());
     let mut table = Table::new(["configuration", "splits", &title, "behind", "weight", "s/run"]);
@@ -76,7 +77,8 @@ fn filter_text(answer: &AutoAnswer) -> String {
     })
 }
 
-fn headline(answer: &AutoAnswer) -> String {
+/// The expected scores of the ensemble and of the best single model, with 95% intervals.
+fn expected_scores(answer: &AutoAnswer) -> String {
     let title = answer.objective.title();
     let score = |estimate: &Option<Estimate>| {
         estimate.as_ref().map_or("not estimated".to_owned(), |estimate| {
@@ -92,7 +94,8 @@ fn headline(answer: &AutoAnswer) -> String {
     )
 }
 
-fn files(answer: &AutoAnswer, study: &ReportedStudy<'_>, folder: &Path) -> String {
+/// Where the results are, the next command, and how to continue if the study was interrupted or timed out.
+fn footer(answer: &AutoAnswer, study: &ReportedStudy<'_>, folder: &Path) -> String {
     let place = folder.display();
     let n = answer.predictions.is_labelled.iter().filter(|labelled| !**labelled).count();
     let nodes = match n {

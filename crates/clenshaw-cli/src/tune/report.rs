@@ -11,7 +11,7 @@ use clenshaw_tune::{Trial, TrialState};
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 
-/// Formats an accuracy as a percentage, such as `86.49%`.
+/// Formats an accuracy or a ROC AUC as a percentage, such as `86.49%`.
 pub fn accuracy(fraction: f64) -> String {
     output::percent(fraction) + "%"
 }
@@ -56,12 +56,13 @@ impl StudyReport<'_> {
     /// Formats the study as text.
     pub fn to_text(&self) -> String {
         let (request, result, study) = (&self.request.training, self.result, self.study);
+        let score = self.request.score_name();
         let splits = match request.runs {
             1 => format!("1 split ({}), seed {}", request.split, request.seed),
             n => format!("{n} splits ({}), seeds from {}", request.split, request.seed),
         };
         let header = format!(
-            "{}\n{}{}: mean validation accuracy over {splits}\ntrials: {}{}\n",
+            "{}\n{}{}: mean validation {score} over {splits}\ntrials: {}{}\n",
             self.graph.lines,
             self.graph.warnings,
             request.model.name,
@@ -73,7 +74,7 @@ impl StudyReport<'_> {
         };
         let (best, runs) = (self.best_settings.display(), output::count(evaluation.runs, "run"));
         format!(
-            "{header}\n{}\n{}\nbest: trial {}, validation accuracy {}\n\
+            "{header}\n{}\n{}\nbest: trial {}, validation {score} {}\n\
              best settings: {best}\nstudy: {study}\n\
              next: clenshaw train --config {best} (test accuracy of {runs})\n",
             self.best_trials().to_text(),
@@ -89,7 +90,7 @@ impl StudyReport<'_> {
         let counts = [
             (result.count(TrialState::Complete), "complete"),
             (result.count(TrialState::Pruned), "pruned"),
-            (result.n_diverged(), "failed"),
+            (result.n_failed(), "failed"),
             (result.n_interrupted(), "interrupted"),
         ];
         let shown = counts.into_iter().filter(|(n, state)| *n > 0 || *state == "complete");
@@ -103,7 +104,12 @@ impl StudyReport<'_> {
         let headers = best.iter().map(|trial| format!("trial {}", trial.number));
         let mut table = Table::new(std::iter::once(String::new()).chain(headers));
         let values = best.iter().map(|trial| accuracy(trial.value.unwrap_or_default()));
-        table.add_row(std::iter::once("val acc".to_owned()).chain(values));
+        let label = match self.request.score_name() {
+            "accuracy" => "val acc",
+            "ROC AUC" => "val auc",
+            _ => "val score",
+        };
+        table.add_row(std::iter::once(label.to_owned()).chain(values));
         let columns: Vec<_> =
             best.iter().map(|trial| tuned_settings(self.request, trial)).collect();
         let names = columns.first().map(Vec::as_slice).unwrap_or_default();
@@ -146,7 +152,7 @@ impl StudyReport<'_> {
             },
             "complete": result.count(TrialState::Complete),
             "pruned": result.count(TrialState::Pruned),
-            "failed": result.n_diverged(),
+            "failed": result.n_failed(),
             "interrupted": result.n_interrupted(),
             "best": result.best.as_ref().map(|(trial, _)| trial_json(trial)),
             "best_settings": result.best.as_ref().map(|_| self.best_settings),

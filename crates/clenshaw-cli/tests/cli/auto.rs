@@ -62,6 +62,14 @@ fn own_tables_are_answered_with_calibrated_predictions_for_unlabelled_nodes() {
     assert_eq!(predicted, csv);
     write_groups(&sandbox, "next", 120);
     assert_eq!(sandbox.stdout("predict answer next").lines().count(), 121);
+    for (option, expected) in [
+        ("--seed 1", "`--seed` is `1`; expected no seed with an ensemble"),
+        ("--only test", "`--only` is `test`; expected unlabelled with an ensemble"),
+    ] {
+        let (code, error) = sandbox.failure(&format!("predict answer {option}"));
+        assert_eq!(code, 2, "{option}: {error}");
+        assert!(error.contains(expected), "{error}");
+    }
     let single = sandbox.stdout("predict answer/best.safetensors next");
     assert_eq!(single.lines().count(), 121);
     let page = text(&sandbox.read("answer/report.html"));

@@ -138,6 +138,10 @@ fn other_graphs_are_matched_by_column_name() {
     let (code, error) = sandbox.failure("predict run/runs/0/model.safetensors others --seed 5");
     assert_eq!(code, 2);
     assert!(error.contains("`--seed` is `5`; expected no seed with a model file"), "{error}");
+    let test = "predict run/runs/0/model.safetensors others --only test";
+    let (code, error) = sandbox.failure(test);
+    assert_eq!(code, 2);
+    assert!(error.contains("`--only` is `test`; expected unlabelled with a model file"), "{error}");
     let document = sandbox.json("predict run others --json");
     let node = &document["nodes"][3];
     assert_eq!((&node["node"], node["part"].as_str()), (&Value::from("p3"), Some("")));

@@ -227,7 +227,7 @@ fn several_runs_are_compared_and_must_share_a_graph() {
     let output = sandbox.run("report a d e --out page.html --figures paper");
     assert!(output.status.success(), "{}", text(&output.stderr));
     let comparison = &data(&sandbox, "page.html")["comparison"];
-    let names = comparison["rows"].as_array().unwrap().iter().map(|row| row["model"].as_str());
+    let names = comparison["rows"].as_array().unwrap().iter().map(|row| row["name"].as_str());
     let names: Vec<&str> = names.map(Option::unwrap).collect();
     let expected = [
         "gcn (dropout=0.5, split=balanced)",
@@ -350,7 +350,7 @@ fn comparison_works_in_a_browser() {
     let rows = cells(&mut browser, "Results");
     assert_eq!(rows.as_array().unwrap().len(), 3);
     for row in comparison["rows"].as_array().unwrap() {
-        let shown = rows.as_array().unwrap().iter().find(|shown| shown[0] == row["model"]).unwrap();
+        let shown = rows.as_array().unwrap().iter().find(|shown| shown[0] == row["name"]).unwrap();
         let number = |key: &str| 100.0 * row[key].as_f64().unwrap();
         assert_eq!(shown[1], format!("{:.2}%", number("mean")));
         assert_eq!(shown[2], format!("{:.2}", number("std")));

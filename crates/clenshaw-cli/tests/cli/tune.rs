@@ -52,6 +52,22 @@ fn study_is_resumed_to_reach_more_trials() {
     }
 }
 
+#[test]
+fn report_names_the_score_of_the_stopping_rule() {
+    let page = Sandbox::new().stdout(
+        "tune csbm:nodes=150,classes=2 --trials 1 --splits 2 --set max_epochs=5 --set hidden=8 \
+         --set stop=roc-auc --quiet",
+    );
+    for part in [
+        "clenshaw-gcn: mean validation ROC AUC over 2 splits (balanced), seeds from 0\n",
+        "\nval auc ",
+        "\nbest: trial 0, validation ROC AUC ",
+    ] {
+        assert!(page.contains(part), "no `{part}` in\n{page}");
+    }
+    assert!(!page.contains("validation accuracy"), "{page}");
+}
+
 #[cfg(unix)]
 #[test]
 fn interrupted_study_writes_the_best_settings_so_far() {

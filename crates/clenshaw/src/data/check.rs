@@ -28,7 +28,8 @@ pub struct CheckReport {
     /// Input format: `tables`, `npz`, `graphml`, `gml`, `gexf`, `node-link json`, `pajek`, `edge list`,
     /// `metis`, `tables with npz edges`, `graph file`, `embedded`, ...
     pub format: &'static str,
-    /// The comparison with the published files, if the data set has any and its folder exists.
+    /// The comparison of the local files with the published checksums; `None` if the data set has no published
+    /// files or its folder does not exist.
     pub files: Option<ChecksumSummary>,
     /// The findings, warnings first.
     pub findings: Vec<Finding>,
@@ -38,7 +39,7 @@ pub struct CheckReport {
     pub schema: Option<Schema>,
 }
 
-/// Comparison of the published files with their known checksums.
+/// Comparison of the local files with the published checksums.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChecksumSummary {
     /// Number of files in the manifest, including missing and invalid ones.
@@ -74,7 +75,7 @@ pub enum Severity {
 
 /// Loads a graph without the cache and reports what may be wrong with it; an error if it cannot be loaded.
 ///
-/// `text` is the name or path of the graph, and `options` apply to the node table of a user's own graph.
+/// `text` is the name or path of the graph, and `options` apply to the tables of a user's own graph.
 pub fn check(store: &Store, text: &str, options: &TableOptions) -> Result<CheckReport> {
     let uncached = store.clone().with_cache(None);
     let dataset = load_as(&uncached, text, read::Interpretation::Inferred(options))?;

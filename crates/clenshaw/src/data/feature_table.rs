@@ -40,7 +40,7 @@ pub struct EncodedFeatures {
     pub x: Features,
     /// How each column is encoded.
     pub schema: Schema,
-    /// Warnings about cells that were not used as given, and about doubtful columns.
+    /// Warnings about cells that were not used as given, and about suspicious, missing and additional columns.
     pub warnings: Vec<String>,
 }
 
@@ -76,7 +76,8 @@ impl FeatureTable {
         Ok(Self { table })
     }
 
-    /// Infers how each column is encoded, and encodes it.
+    /// Infers how each column is encoded, and encodes it. `id`, `label` and `split` of the options have no
+    /// effect: such columns are features.
     ///
     /// # Errors
     /// If the table has no rows, or `options` names a column that does not exist.
@@ -88,7 +89,8 @@ impl FeatureTable {
     /// Encodes the table by the schema of another table; columns are matched by name.
     ///
     /// # Errors
-    /// If the table has no rows, or has none of the feature columns of the schema.
+    /// If the table has no rows or none of the feature columns of the schema, or if the id column of the schema is
+    /// in the table and has empty or duplicate cells.
     pub fn encode_as(&self, schema: &Schema) -> Result<EncodedFeatures> {
         let nodes = encode_with_schema(&self.table, schema, &[])?;
         Ok(EncodedFeatures { x: nodes.x, schema: nodes.schema, warnings: nodes.warnings })

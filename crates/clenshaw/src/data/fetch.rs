@@ -7,8 +7,8 @@
 //!
 //! An existing file is replaced, by a rename, only after its replacement has been verified.
 //! A partial download is kept and resumed the next time, unless its checksum is wrong.
-//! A file without a known checksum is always downloaded from the beginning. Archives have no checksums but
-//! are resumed, because those of their members are verified.
+//! A file without a known checksum is kept if it exists; its download is never resumed. Archives have no
+//! checksums but are resumed, because those of their members are verified.
 //! HTTP requires the feature `download`; copying and verifying work without it.
 //!
 //! ```
@@ -90,7 +90,8 @@ pub struct RetryPolicy {
     pub connect_timeout: Duration,
     /// Timeout for receiving the next bytes.
     pub read_timeout: Duration,
-    /// Maximum number of attempts per source; at least one is made.
+    /// Maximum number of attempts per source; at least one is made. As many again are made if a resumed file turns
+    /// out to be invalid.
     pub attempts: usize,
     /// Delay before the second attempt; doubled after each attempt.
     pub first_delay: Duration,

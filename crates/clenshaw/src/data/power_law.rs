@@ -18,7 +18,7 @@ use crate::rng::Stream;
 /// The entry of this data set in [`DATASETS`](super::DATASETS).
 pub const INFO: DatasetInfo = DatasetInfo {
     name: "power-law",
-    title: "preferential attachment with communities: few hubs, many leaves",
+    title: "preferential attachment with communities: few hubs, many nodes of low degree",
     paper: "Barabasi & Albert, Emergence of Scaling in Random Networks, Science 1999",
     source: "generated from a seed",
     origin: DatasetOrigin::Generated { hyper: HYPER, generate },
@@ -80,8 +80,8 @@ fn attach(stream: &mut Stream, classes: &[u32], params: &Params) -> Vec<(u32, u3
     edges
 }
 
-/// The endpoints of all edges by community: a uniformly drawn endpoint is a node with probability
-/// proportional to its degree.
+/// The endpoints of all edges by community: an endpoint drawn uniformly at random is node v with probability
+/// proportional to deg(v).
 struct EdgeEndpoints {
     /// The endpoints in each community; a node occurs once per edge.
     by_class: Vec<Vec<u32>>,

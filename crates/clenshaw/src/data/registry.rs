@@ -119,7 +119,8 @@ const FACEBOOK100: DatasetRelease = DatasetRelease {
     })
 };
 
-/// The properties that data sets released together have in common.
+/// What data sets released together have in common; each of them may override `metric`, `warnings`, `stored_as` and
+/// `read`.
 #[derive(Clone, Copy)]
 struct DatasetRelease {
     paper: &'static str,

@@ -10,7 +10,8 @@
 //!
 //! The file is a by-product: it is not synced, a failure to write it is ignored and retried later, and the
 //! training never reads it. A process that starts or resumes a run replaces the file, so it never contains
-//! an epoch twice. A reader ignores a line that is not complete.
+//! an epoch or a filter twice; a new file also starts with earlier filters. A reader ignores a line that is not
+//! complete.
 
 use crate::error::Error;
 use crate::filter::Basis;
@@ -21,13 +22,15 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Time between two writes.
+/// Minimum time between two writes; `end` does not wait for it.
 const INTERVAL: Duration = Duration::from_millis(250);
 /// Time between a failed write and the next attempt.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
-/// The filter is written again when the training time has grown by 1 / this number, so that long runs do not
-/// write large files. A file that is replaced starts with about this number of filters.
-const FILTERS_PER_RUN: f64 = 50.0;
+/// The filter is written again when the training time has grown by this factor, so that long runs do not write
+/// large files.
+const FILTER_TIME_GROWTH: f64 = 1.02;
+/// A new file starts with at most this many filters of earlier epochs, and the latest one.
+const MAX_EARLIER_FILTERS: usize = 50;
 
 /// A line of the file.
 #[derive(Serialize, Deserialize)]
@@ -71,14 +74,22 @@ pub(super) struct ProgressWriter {
     next_write: Instant,
     /// The training time at which the filter is written again, in seconds.
     next_filter: f64,
+    /// The epoch of the last filter in the file; 0 if there is none.
+    last_filter: usize,
 }
 
 impl ProgressWriter {
     /// Replaces the file with the progress so far.
     pub fn start(path: PathBuf, max_epochs: usize, fit: &Fit) -> Self {
-        let next_write = Instant::now();
-        let mut writer =
-            Self { path, max_epochs, file: None, written: 0, next_write, next_filter: 0.0 };
+        let mut writer = Self {
+            path,
+            max_epochs,
+            file: None,
+            written: 0,
+            next_write: Instant::now(),
+            next_filter: 0.0,
+            last_filter: 0,
+        };
         writer.write(fit);
         writer
     }
@@ -107,14 +118,16 @@ impl ProgressWriter {
         let has_filter = fit.seconds() >= self.next_filter;
         let result = match &mut self.file {
             Some(file) => {
-                let filter = fit.filters().last().filter(|_| has_filter);
+                let last = fit.filters().last();
+                let filter = last.filter(|last| has_filter && last.epoch > self.last_filter);
+                self.last_filter = filter.map_or(self.last_filter, |filter| filter.epoch);
                 let lines = epoch_lines(&fit.history()[self.written..]) + &now_line(fit, filter);
                 file.write_all(lines.as_bytes())
             }
             None => self.replace(fit),
         };
         if has_filter {
-            self.next_filter = fit.seconds() * (1.0 + 1.0 / FILTERS_PER_RUN);
+            self.next_filter = fit.seconds() * FILTER_TIME_GROWTH;
         }
         self.written = fit.history().len();
         self.next_write = Instant::now() + INTERVAL;
@@ -124,14 +137,14 @@ impl ProgressWriter {
         }
     }
 
-    /// Writes a new file with all epochs under a temporary name and renames it, so that a reader never sees a part
-    /// of them.
+    /// Writes a new file with all epochs under a temporary name and renames it, so that a reader never sees an
+    /// incomplete file.
     fn replace(&mut self, fit: &Fit) -> std::io::Result<()> {
         let temporary = self.path.with_extension("partial");
         let start =
             RunStart { id: unique_id(), max_epochs: self.max_epochs, basis: fit.filter_basis() };
         let filters = fit.filters();
-        let step = filters.len().div_ceil(FILTERS_PER_RUN as usize).max(1);
+        let step = filters.len().div_ceil(MAX_EARLIER_FILTERS).max(1);
         let earlier = filters.iter().step_by(step);
         let earlier = earlier.filter(|filter| filter.epoch < fit.history().len());
         let mut lines = line(&ProgressLine::Start(start)) + &epoch_lines(fit.history());
@@ -143,6 +156,7 @@ impl ProgressWriter {
         file.write_all(lines.as_bytes())?;
         fs::rename(&temporary, &self.path)?;
         self.file = Some(file);
+        self.last_filter = filters.last().map_or(0, |filter| filter.epoch);
         Ok(())
     }
 }
@@ -185,7 +199,8 @@ pub struct TrainingProgress {
     pub max_epochs: usize,
     /// The epochs so far.
     pub epochs: Vec<Epoch>,
-    /// The filter after some of the epochs; empty if its coefficients are not recorded.
+    /// The filter after some of the epochs, where epoch 0 is the initial filter; empty if its coefficients are not
+    /// recorded.
     pub filters: Vec<EpochFilter>,
     /// The basis of the filter; `None` if its coefficients are not recorded.
     pub basis: Option<Basis>,

@@ -146,7 +146,7 @@ fn interrupted_study_resumes_to_the_requested_trials() {
     assert!(before.iter().all(|trial| trial.state != TrialState::Running), "{before:?}");
     let interrupted: Vec<&Trial> = before.iter().filter(|t| t.state == TrialState::Fail).collect();
     assert!(!interrupted.is_empty());
-    assert_eq!((first.n_diverged(), first.n_interrupted()), (0, interrupted.len()));
+    assert_eq!((first.n_failed(), first.n_interrupted()), (0, interrupted.len()));
     let tuned = test.tune(&study).unwrap();
     assert_eq!(tuned.count(TrialState::Complete), 6);
     for trial in interrupted {
@@ -287,7 +287,7 @@ fn diverged_trial_fails_with_its_reason() {
     }
     let tuned = TestStudy::new(1).tune(&study).unwrap();
     assert_eq!((tuned.end, tuned.trials.len()), (StudyEnd::SpaceExhausted, 2));
-    assert_eq!((tuned.n_diverged(), tuned.n_interrupted()), (tuned.count(TrialState::Fail), 0));
+    assert_eq!((tuned.n_failed(), tuned.n_interrupted()), (tuned.count(TrialState::Fail), 0));
     let failed = tuned.trials.iter().find(|trial| trial.state == TrialState::Fail);
     let reason = failed.unwrap().user_attrs["failed"].as_str().unwrap();
     assert!(reason.starts_with("training diverged at epoch "), "{reason}");
@@ -336,6 +336,16 @@ fn rejects_study_with_different_settings() {
 
 fn gcn() -> Request {
     Request::new(SMALL, "gcn").unwrap()
+}
+
+#[test]
+fn score_is_that_of_the_stopping_rule() {
+    let mut study = study_request(SMALL, 1);
+    assert_eq!(study.score_name(), "accuracy");
+    study.apply_space("s.toml", "[space]\nstop = [\"none\", \"roc-auc\"]").unwrap();
+    assert_eq!(study.score_name(), "accuracy or ROC AUC");
+    study.fix("stop", "roc-auc").unwrap();
+    assert_eq!(study.score_name(), "ROC AUC");
 }
 
 #[test]

@@ -42,12 +42,12 @@ pub(super) struct JournalLock {
 /// An acquired lock, released on drop.
 pub(super) struct LockGuard<'a> {
     lock: &'a JournalLock,
-    /// The creation time of the link, by which the guard recognizes it.
+    /// The creation time of the link, compared on drop, so that another worker's link is not removed.
     created_at: Option<SystemTime>,
 }
 
 /// The creation time of the link and the modification time of the journal it points to; `None` for a link or
-/// journal that does not exist.
+/// journal that does not exist. If the lock is a file, the times of the file and of this lock's journal.
 type LinkTimes = (Option<SystemTime>, Option<SystemTime>);
 
 impl JournalLock {
@@ -87,7 +87,8 @@ impl JournalLock {
                 continue;
             }
             if began.elapsed() > self.options.timeout {
-                return Err(self.timeout_error());
+                let seconds = self.options.timeout.as_secs();
+                return Err(Error::LockTimeout { path: self.link.clone(), seconds });
             }
             thread::sleep(pause);
             pause = (2 * pause).min(MAX_PAUSE);
@@ -95,8 +96,10 @@ impl JournalLock {
     }
 
     fn link_times(&self) -> LinkTimes {
-        let journal_modified = fs::metadata(&self.link).and_then(|link| link.modified());
-        (creation_time(&self.link), journal_modified.ok())
+        // On systems other than Unix the lock is a file, which does not point to the journal.
+        let is_file = fs::symlink_metadata(&self.link).is_ok_and(|link| link.is_file());
+        let journal = fs::metadata(if is_file { &self.journal } else { &self.link });
+        (creation_time(&self.link), journal.and_then(|journal| journal.modified()).ok())
     }
 
     /// Removes the link if it was created at this time. It is moved aside first, so that only one of
@@ -118,17 +121,6 @@ impl JournalLock {
                 problem: format!("cannot be locked: {source}; its folder must be writable"),
             },
             _ => Error::Io { path: self.journal.clone(), source },
-        }
-    }
-
-    fn timeout_error(&self) -> Error {
-        let seconds = self.options.timeout.as_secs();
-        Error::Data {
-            location: self.link.display().to_string(),
-            problem: format!(
-                "other workers have held this lock for {seconds} s; use fewer workers, or remove it if \
-                 no worker is running"
-            ),
         }
     }
 }
@@ -198,7 +190,27 @@ mod tests {
             waiting.join().unwrap()
         });
         assert!(error.to_string().contains("study.log.lock: other workers have held"), "{error}");
+        assert!(matches!(error, Error::LockTimeout { .. }));
         drop(held);
+        lock.acquire().unwrap();
+    }
+
+    /// As on Windows, and as with Optuna's `JournalFileOpenLock`.
+    #[test]
+    fn lock_that_is_a_file_is_not_broken_while_journal_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = lock(folder.path(), 200, 600);
+        fs::File::create_new(&lock.link).unwrap();
+        let error = thread::scope(|scope| {
+            let waiting = scope.spawn(|| lock.acquire().map(drop).unwrap_err());
+            while !waiting.is_finished() {
+                fs::write(&lock.journal, "alive").unwrap();
+                thread::sleep(Duration::from_millis(20));
+            }
+            waiting.join().unwrap()
+        });
+        assert!(matches!(error, Error::LockTimeout { .. }), "{error}");
+        // Without changes, it is broken.
         lock.acquire().unwrap();
     }
 

@@ -29,8 +29,8 @@ impl RdbStorage {
         found.first().map(check).transpose()
     }
 
-    /// Whether an old heartbeat means that its worker is dead. It does not shortly after a lost connection
-    /// was reopened: no worker could record heartbeats while the database was unavailable.
+    /// Whether an old heartbeat means that its worker is dead. Returns `false` until two heartbeat intervals
+    /// after a lost connection was reopened, because no worker could record heartbeats while it was lost.
     fn heartbeats_are_reliable(&self) -> bool {
         let max_age = 2 * self.options.heartbeat_interval;
         self.lock_session().reopened.is_none_or(|reopened| reopened.elapsed() > max_age)

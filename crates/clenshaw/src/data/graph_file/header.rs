@@ -78,7 +78,7 @@ mod list {
     }
 }
 
-/// A number type and the type of a tensor that stores it.
+/// A number type that can be stored in a tensor, with data type `DTYPE`.
 pub trait TensorElement: LittleEndian {
     const DTYPE: Dtype;
 }

@@ -9,8 +9,9 @@
 //! | features | all others |
 //!
 //! The kind of a feature is the first of these that fits all cells that are not missing: numbers, flags,
-//! numbers with a decimal comma, dates, categories. If at least nine tenths of these cells are numbers, the
-//! others count as missing.
+//! numbers with a decimal comma, dates. If none fits but at least nine tenths of these cells are numbers, the
+//! column is numeric and the other cells count as missing. Otherwise the column is categorical, or ignored if
+//! it has too many different values.
 
 use super::cell::{self, is_missing};
 use super::options::{Fill, TableOptions};
@@ -38,7 +39,7 @@ const IGNORED_BY_USER: &str = "ignored by the user";
 /// Minimum number of rows for consecutive whole numbers to count as row numbers.
 const MIN_ROWS_OF_SEQUENCE: usize = 10;
 
-/// Whether a table has labels.
+/// Which special columns a table must or may have.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Labels {
     /// There must be a label column.
@@ -164,7 +165,7 @@ impl SpecialColumns {
         Ok(special)
     }
 
-    /// Assigns a role to a column, if there is one; the first role of a column applies.
+    /// Assigns a role to `column`, unless it is `None` or already has a role.
     fn add(&mut self, column: Option<usize>, role: ColumnRole, reason: &'static str) {
         self.columns.extend(column.map(|column| (column, role, reason)));
     }
@@ -274,7 +275,8 @@ fn looks_like_thousands(column: &TextColumn) -> bool {
             .all(|(whole, rest)| rest.len() == 3 && !whole.trim_start_matches('0').is_empty())
 }
 
-/// The role of a text column: categorical if it has few different values, otherwise ignored.
+/// The role of a column of text, or of one that the user declared categorical: categorical if it has few
+/// different values, otherwise ignored.
 fn category_role(
     column: &TextColumn,
     cells: &CellCounts,
@@ -365,8 +367,9 @@ impl<'a> CellCounts<'a> {
     }
 }
 
-/// Whether a column of numbers only identifies rows: its cells are distinct whole numbers, and they are
-/// consecutive in at least ten rows, or its name is `id` or `index` or ends in `_id` or `Id`.
+/// Whether a column of numbers only identifies rows: its cells are distinct whole numbers, and either there are
+/// at least ten rows and the sorted numbers have no gaps, or there are at least two rows and the column is named
+/// `id` or `index`, or its name ends in `_id` or `Id`.
 fn is_row_number(column: &TextColumn) -> bool {
     let numbers: Option<Vec<i64>> = column.cells().map(|cell| cell.parse().ok()).collect();
     let Some(mut numbers) = numbers else { return false };

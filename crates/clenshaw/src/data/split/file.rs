@@ -1,8 +1,8 @@
 //! Splits in text files: one line `node,part` per node.
 //!
-//! A node is given by its name, or by its number from 0 if nodes have no names. The file is a text table
-//! like the others, see `read/delimited.rs`; a first line such as `node,part` or `id,split` is a header.
-//! Nodes that are not listed are in no part.
+//! A node is given by its name, or by its number from 0 if nodes have no names; `part` is train, val or test
+//! (synonyms in `part_named`). The file is a text table, see `read/delimited.rs`; a first line such as
+//! `node,part` or `id,split` is a header. Nodes that are not listed are in no part.
 
 use super::part_named;
 use crate::data::read::delimited::{LineResult, parse_table};

@@ -1,20 +1,21 @@
-//! The nodes that estimate the score, and the splits on which configurations are compared.
+//! The nodes on which the score is estimated, and the splits on which configurations are compared.
 //!
-//! Test nodes play no part in any choice: they are in none of the validation splits, and their labels are read
-//! by `answer.rs` alone, after everything else. All other labelled nodes are development nodes.
+//! Test nodes play no part in any choice: they are in none of the validation splits, and apart from drawing the
+//! split and checking class sizes, their labels are read only by `answer.rs`, at the end. The training and
+//! validation nodes of the split are the development nodes.
 
 use super::{AutoRequest, GraphOrigin};
 use crate::data::{Dataset, Split, SplitKind};
 use crate::error::{Error, Result};
 use crate::rng::Stream;
 
-/// Without a given split, no test part is set aside from fewer labelled nodes than this.
+/// A stratified default split is replaced by `all-labels` below this number of labelled nodes.
 const MIN_FOR_TEST: usize = 50;
 /// With fewer labelled nodes than this, configurations cannot be compared.
 const MIN_LABELLED: usize = 8;
-/// The share of the development nodes that validate, if the split has no validation nodes.
+/// The share of development nodes used for validation, if the split has no validation nodes.
 const VALIDATION_SHARE: f64 = 0.25;
-/// Classes need this many development nodes to be both learned and validated.
+/// A class needs this many development nodes to have both training and validation nodes.
 const MIN_PER_CLASS: usize = 2;
 
 /// Test nodes and validation splits.
@@ -22,7 +23,8 @@ const MIN_PER_CLASS: usize = 2;
 pub(super) struct HoldOut {
     /// All parts; the test part may be empty.
     pub split: Split,
-    /// Training and validation nodes, without test nodes. Split `i` is used with seed `i` of the request.
+    /// Training and validation nodes, without test nodes. Models on split `i` are trained with seed
+    /// `request.seed + i`.
     pub validation: Vec<Split>,
     /// What limits the estimate.
     pub notes: Vec<String>,
@@ -71,8 +73,8 @@ fn is_drawn(kind: &SplitKind) -> bool {
     matches!(kind, SplitKind::Balanced | SplitKind::Stratified | SplitKind::Ratio(_))
 }
 
-/// The split that comes with the user's own graph, or a stratified one; without test nodes if there are few
-/// labels.
+/// The default split: that of the user's own graph (`all` if it comes with several), otherwise `stratified`, or
+/// `all-labels` if there are fewer than [`MIN_FOR_TEST`] labels.
 fn default_split(dataset: &Dataset, origin: GraphOrigin, notes: &mut Vec<String>) -> SplitKind {
     let n = dataset.labelled().len();
     let kind = match origin {
@@ -114,7 +116,7 @@ fn check_size(dataset: &Dataset, nodes: &[u32]) -> Result<()> {
 }
 
 /// Draws validation nodes again from the development nodes, within each class and with the same share as in
-/// the split.
+/// the split, or [`VALIDATION_SHARE`] if it has no validation nodes.
 fn redraw(dataset: &Dataset, split: &Split, nodes: &[u32], seed: u64, i: usize) -> Result<Split> {
     let share = match split.val().len() {
         0 => VALIDATION_SHARE,

@@ -60,6 +60,24 @@ fn reader_returns_every_epoch_once_and_the_filter_of_the_last_one() {
 }
 
 #[test]
+fn no_filter_is_written_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("0.progress.jsonl");
+    let mut fit = fit("clenshaw-gcn");
+    let mut writer = ProgressWriter::start(path.clone(), 40, &fit);
+    train(&mut fit, 3);
+    write_now(&mut writer, &fit);
+    writer.end(&fit, None);
+    let epochs = |path: &Path| -> Vec<usize> {
+        read(path).filters.iter().map(|filter| filter.epoch).collect()
+    };
+    assert_eq!(epochs(&path), [3]);
+    // A new file starts with the initial filter.
+    ProgressWriter::start(path.clone(), 40, &fit).end(&fit, None);
+    assert_eq!(epochs(&path), [0, 1, 2, 3]);
+}
+
+#[test]
 fn resumed_run_replaces_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("0.progress.jsonl");

@@ -4,7 +4,7 @@
 //! title = "..."
 //! source = "where the numbers were published"
 //!
-//! [cora]                  # registry name of a graph, in the order of the table
+//! [cora]                  # name of a graph in the registry; graphs are listed in the paper's order
 //! nodes = 2709            # nodes, edges, classes, features, H: as printed, all optional
 //!
 //! [cora.differs]
@@ -56,8 +56,9 @@ const COLUMNS: [StatisticColumn; 5] = [
     ("H", 2, |d| d.node_homophily),
 ];
 
-const NOTES: [&str; 3] = [
-    "The paper does not give the number of features; that column is ours.",
+/// The note on a table without published numbers of features.
+const FEATURES_NOTE: &str = "The paper does not give the number of features; that column is ours.";
+const NOTES: [&str; 2] = [
     "We count each undirected edge once, without self-loops.",
     "Our H is the node homophily of Pei et al. (2020): the fraction of a node's neighbours that share its class, averaged over nodes with at least one neighbour.",
 ];
@@ -105,9 +106,17 @@ impl GraphStatistics {
             title: self.title.clone(),
             source: self.source.clone(),
             row_label: "graph".into(),
-            notes: NOTES.map(String::from).to_vec(),
+            notes: self.notes(),
             rows: rows.collect::<Result<_>>()?,
         })
+    }
+
+    /// The notes below the table.
+    fn notes(&self) -> Vec<String> {
+        let has_features =
+            self.graphs.iter().any(|(_, graph)| graph.numbers.contains_key("features"));
+        let features_note = (!has_features).then_some(FEATURES_NOTE);
+        features_note.into_iter().chain(NOTES).map(String::from).collect()
     }
 }
 
@@ -163,6 +172,17 @@ mod tests {
         assert_eq!(parse_error("[cora]\nnode = 1"), unknown);
         assert_eq!(parse_error("[cora]\ndiffers.node = \"x\""), unknown);
         assert!(parse_error("[cora").starts_with("t.toml: toml parse error at line 3"));
+    }
+
+    #[test]
+    fn missing_numbers_of_features_are_noted() {
+        let notes = |numbers: &str| {
+            let text = format!("title = \"t\"\nsource = \"s\"\n[cora]\nnodes = 2708\n{numbers}\n");
+            GraphStatistics::from_toml("t.toml", &text).unwrap().notes()
+        };
+        assert_eq!(notes("")[0], FEATURES_NOTE);
+        assert_eq!(notes("")[1..], NOTES);
+        assert_eq!(notes("features = 1433"), NOTES);
     }
 
     #[test]

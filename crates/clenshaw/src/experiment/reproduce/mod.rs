@@ -65,7 +65,7 @@ pub static EXPERIMENTS: &[&ExperimentInfo] = &[
     },
     &ExperimentInfo {
         name: "auto",
-        title: "clenshaw auto compared with single models, on graphs unknown to its portfolio",
+        title: "clenshaw auto compared with single models; its portfolio is chosen without the graph",
         kind: ExperimentKind::Auto(include_str!("../../../experiments/auto.toml")),
     },
 ];

@@ -1,4 +1,4 @@
-//! Several runs on one graph: scores with intervals, and paired differences.
+//! Several run folders on one graph: scores with intervals, and paired differences.
 
 use super::{LoadedRun, ScoreSummary, scores};
 use crate::data::Metric;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What the page shows about several runs on one graph.
+/// What the page shows about several run folders on one graph.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ComparisonReport {
     pub(super) metric: Metric,
@@ -15,11 +15,11 @@ pub(super) struct ComparisonReport {
     pairs: Vec<PairedDifference>,
 }
 
-/// The score of one of the compared requests, averaged over its runs.
+/// The score of one of the compared run folders, averaged over its runs.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ComparedRun {
     /// The name of the row, see [`run_names`].
-    pub(super) model: String,
+    pub(super) name: String,
     pub(super) mean: f64,
     std: Option<f64>,
     pub(super) ci95: Option<f64>,
@@ -28,13 +28,13 @@ pub(super) struct ComparedRun {
     pub(super) seconds: f64,
 }
 
-/// The mean difference of two rows over the seeds and splits that both have.
+/// The mean difference of two rows over the pairs of seed and split that both have.
 #[derive(Clone, Debug, Serialize)]
 struct PairedDifference {
     /// The names of the two rows; the difference is `a - b`.
     a: String,
     b: String,
-    /// The number of seeds and splits that both have.
+    /// The number of pairs of seed and split that both have.
     runs: usize,
     difference: f64,
     ci95: f64,
@@ -43,10 +43,10 @@ struct PairedDifference {
 }
 
 impl ComparisonReport {
-    /// Compares runs on the same graph; `names` has one name per run.
+    /// Compares run folders on the same graph; `names` has one name per folder.
     ///
     /// # Panics
-    /// If there are no runs.
+    /// If there are no folders.
     pub fn new(runs: &[LoadedRun], names: Vec<String>) -> Self {
         let metric = runs[0].dataset.metric;
         let rows = runs.iter().zip(&names).map(|(run, name)| {
@@ -54,7 +54,7 @@ impl ComparisonReport {
                 ScoreSummary::new(&run.records, metric);
             let seconds = run.records.iter().map(|record| record.seconds).sum::<f64>();
             let seconds = seconds / run.records.len().max(1) as f64;
-            ComparedRun { model: name.clone(), mean, std, ci95, runs, seconds }
+            ComparedRun { name: name.clone(), mean, std, ci95, runs, seconds }
         });
         let mut pairs = vec![];
         for (i, a) in runs.iter().enumerate() {
@@ -66,7 +66,8 @@ impl ComparisonReport {
     }
 }
 
-/// The difference between two runs, each with its name; `None` for fewer than two common seeds and splits.
+/// The difference between two run folders, each with its name; `None` if they have fewer than two pairs of seed
+/// and split in common.
 fn paired_difference(
     (a, a_name): (&LoadedRun, &str),
     (b, b_name): (&LoadedRun, &str),
@@ -92,8 +93,8 @@ fn paired_difference(
     })
 }
 
-/// One name per run: the model and, for several runs of one model, the settings in which they differ. If this is
-/// the same for several runs, the name of the run folder is added.
+/// One name per run folder: the model and, for several folders with one model, the settings in which they differ.
+/// If several folders get the same name, the name of the folder is added.
 pub(super) fn run_names(runs: &[LoadedRun]) -> Vec<String> {
     let settings = |run: &LoadedRun| -> BTreeMap<&'static str, String> {
         let hyper = run.request.hyper.iter();

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// The page explains at most this number of nodes.
 const MAX_EXPLAINED: usize = 20;
-/// The explanations of a run use at most this number of arithmetic operations: a few seconds of one processor.
+/// The explanations of a run use at most this number of arithmetic operations: a few seconds of CPU time.
 const MAX_OPERATIONS: f64 = 5e9;
 
 /// Explanations by node number, and a sentence about the choice of nodes.

@@ -45,7 +45,7 @@ impl Report {
     fn comparison_figures(&self) -> Vec<Figure> {
         let Some(comparison) = &self.comparison else { return vec![] };
         let score = metric_name(comparison.metric);
-        let names: Vec<String> = comparison.rows.iter().map(|row| row.model.clone()).collect();
+        let names: Vec<String> = comparison.rows.iter().map(|row| row.name.clone()).collect();
         let interval = |mean: f64, half: Option<f64>| half.map(|half| (mean - half, mean + half));
         let ends = comparison.rows.iter().flat_map(|row| {
             let half = row.ci95.unwrap_or(0.0);
@@ -64,7 +64,7 @@ impl Report {
             (seconds.min(low), seconds.max(high))
         });
         let by_time = comparison.rows.iter();
-        let by_time = by_time.map(|row| point(row.seconds.max(1e-3), row, row.model.clone()));
+        let by_time = by_time.map(|row| point(row.seconds.max(1e-3), row, row.name.clone()));
         let title = self.graph.as_ref().map_or("", |graph| graph.name.as_str());
         let time = PlotAxis {
             label: "mean training time per run, s".into(),

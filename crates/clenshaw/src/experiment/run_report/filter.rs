@@ -214,7 +214,7 @@ impl Density {
 const RESIDUAL_FILTER: &str = "This is the filter of the residual connections; the weights and activations \
                                between the layers change the signal as well.";
 
-/// One or two sentences on what limits the meaning of the charts; `None` if nothing does.
+/// What to bear in mind when reading the charts; `None` if nothing.
 fn note(model: &TrainedModel, dataset: &Dataset) -> Option<String> {
     let mut notes = vec![];
     if model.info().family == ModelFamily::Clenshaw {

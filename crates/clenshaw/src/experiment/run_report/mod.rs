@@ -283,7 +283,7 @@ impl Report {
     }
 }
 
-/// The run to report, its graph and the records of its folder.
+/// A run folder: the run to report, its graph and the records of all runs.
 struct LoadedRun {
     place: String,
     files: RunFolder,

@@ -464,8 +464,8 @@ impl StudyReport {
     }
 }
 
-/// Ticks of an axis of parallel coordinates, and the position of every value; numbers are placed on the scale
-/// of their distribution, other values are spread evenly.
+/// Ticks of an axis of parallel coordinates, and the position of every value: values of `float` and `int`
+/// parameters are placed on the scale of their distribution, choices of categorical ones are spread evenly.
 fn positions(
     values: &[Option<&Value>],
     parameter: &ParameterReport,

@@ -1,4 +1,5 @@
-//! Tuning: a study whose objective is the mean validation accuracy of a model on a graph.
+//! Tuning: a study whose objective is the mean validation accuracy of a model on a graph; under the stopping rule
+//! `roc-auc`, the mean validation ROC AUC.
 //!
 //! ```text
 //! value of a trial = mean over splits i = 0..n of the validation accuracy of the best epoch
@@ -13,14 +14,14 @@
 //!
 //! Test labels are not used, except to draw splits that are stratified or balanced by class.
 //!
-//! No configuration that is running, complete, pruned or diverged is proposed again: `propose.rs` draws
-//! several times and then falls back to the grid. A study ends early when its space is exhausted. If a
-//! trial with the configuration of a queued trial is already complete, the queued trial completes
-//! immediately with the same value and the attribute `duplicate_of`.
+//! No configuration that is running, complete or pruned, or has failed because of its settings, is proposed
+//! again: `propose.rs` draws several times and then falls back to the grid. A study ends early when its space
+//! is exhausted. If a trial with the configuration of a queued trial is already complete, the queued trial
+//! completes immediately with the same value and the attribute `duplicate_of`.
 //!
-//! Pruned and failed trials do not count as completed. A trial whose training diverges fails, with the
-//! reason in its attribute `failed`. An interrupted trial fails as well, and its settings are queued for
-//! the next worker of the study.
+//! Pruned and failed trials do not count as completed. A trial whose training diverges or does not fit into
+//! memory fails, with the reason in its attribute `failed`. An interrupted trial fails as well, and its settings
+//! are queued for the next worker of the study.
 //!
 //! While trials run, a thread sends heartbeats and requeues the trials of dead workers. After the study
 //! has been opened, calls to an unavailable database are retried for up to an hour or until the study is
@@ -32,7 +33,7 @@ mod propose;
 mod pruning;
 mod evaluate;
 mod retrying_storage;
-mod trial_queue;
+mod worker_pool;
 mod result;
 mod stop;
 
@@ -49,13 +50,14 @@ pub(super) use space::parse as parse_space;
 pub(super) use stop::StopListener;
 pub use stop::request_study_stop;
 pub(super) use study::stored_request;
-pub(super) use trial_queue::run_trials;
+pub(super) use worker_pool::run_trials;
 
 use super::Request;
 use crate::data::{Dataset, Store};
 use crate::error::{Error, Result};
+use crate::hyper::StopRule;
 use clenshaw_tune::{
-    Direction, Distribution, NextTrial, Params, Sampler, Storage, Study, Tpe, Trial,
+    Direction, Distribution, NextTrial, ParamValue, Params, Sampler, Storage, Study, Tpe, Trial,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -233,6 +235,27 @@ impl TuneRequest {
         Ok(request)
     }
 
+    /// The name of the score whose mean over splits is the value of a trial: `ROC AUC` under the stopping rule
+    /// `roc-auc`, `accuracy` under the others. Both if the tuned rule may be either.
+    pub fn score_name(&self) -> &'static str {
+        let roc_auc = ParamValue::Str(StopRule::RocAuc.word().into());
+        let is_roc_auc = |rule: &ParamValue| *rule == roc_auc;
+        let (some, all) = match self.space.get("stop") {
+            Some(Distribution::Categorical { choices }) => {
+                (choices.iter().any(is_roc_auc), choices.iter().all(is_roc_auc))
+            }
+            _ => {
+                let fixed = self.training.hyper.choice::<StopRule>("stop") == StopRule::RocAuc;
+                (fixed, fixed)
+            }
+        };
+        match (some, all) {
+            (_, true) => "ROC AUC",
+            (true, false) => "accuracy or ROC AUC",
+            (false, false) => "accuracy",
+        }
+    }
+
     /// Rejects an empty search space, and a number of trials, number of splits or seed that is out of range.
     fn check(&self) -> Result<()> {
         if self.space.is_empty() {
@@ -257,7 +280,7 @@ impl TuneRequest {
 ///
 /// # Errors
 /// If the request is invalid, the graph cannot be loaded, a split has no validation nodes, the existing study
-/// differs, the storage fails, or twenty trials in a row diverge.
+/// differs, the storage fails, or twenty trials in a row diverge or do not fit into memory.
 ///
 /// ```
 /// use clenshaw::data::Store;

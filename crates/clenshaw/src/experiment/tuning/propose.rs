@@ -11,8 +11,8 @@ use clenshaw_tune::{
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The user attribute with the error of a trial whose training diverged. Its configuration is not tried
-/// again, because it would diverge again.
+/// The user attribute with the reason why a trial failed because of its settings, or why it was skipped. Its
+/// configuration is not tried again.
 pub(in crate::experiment) const FAILED: &str = "failed";
 
 /// Attempts with the study's sampler.
@@ -32,7 +32,7 @@ pub(super) fn propose(
     trials: &[Trial],
     number: u64,
 ) -> Result<Option<TrialValues>> {
-    let trials = diverged_as_pruned(trials);
+    let trials = failed_as_pruned(trials);
     let visible = pruner.visible_trials(&trials, number);
     let seed = request.training.seed;
     let context = |trials, seed| SamplingContext {
@@ -81,16 +81,17 @@ fn attempt_seed(seed: u64, attempt: u64) -> u64 {
     }
 }
 
-/// The trials, in which those whose training diverged are pruned, so that their configurations count as tried.
-fn diverged_as_pruned(trials: &[Trial]) -> Cow<'_, [Trial]> {
-    let diverged =
+/// The trials, in which those that failed because of their settings are pruned, so that their configurations count
+/// as tried.
+fn failed_as_pruned(trials: &[Trial]) -> Cow<'_, [Trial]> {
+    let has_failed =
         |trial: &Trial| trial.state == TrialState::Fail && trial.user_attrs.contains_key(FAILED);
     // All trials of a study are large, so they are copied only if necessary.
-    if !trials.iter().any(diverged) {
+    if !trials.iter().any(has_failed) {
         return Cow::Borrowed(trials);
     }
     let pruned = |trial: &Trial| {
-        let state = if diverged(trial) { TrialState::Pruned } else { trial.state };
+        let state = if has_failed(trial) { TrialState::Pruned } else { trial.state };
         Trial { state, ..trial.clone() }
     };
     Cow::Owned(trials.iter().map(pruned).collect())
@@ -143,12 +144,11 @@ mod tests {
     }
 
     #[test]
-    fn trials_are_copied_only_if_one_has_diverged() {
+    fn trials_are_copied_only_if_one_has_failed() {
         let mut trials = vec![trial(0, TrialState::Complete), trial(1, TrialState::Fail)];
-        assert!(matches!(diverged_as_pruned(&trials), Cow::Borrowed(_)));
+        assert!(matches!(failed_as_pruned(&trials), Cow::Borrowed(_)));
         trials[1].user_attrs.insert(FAILED.into(), "training diverged".into());
-        let states =
-            diverged_as_pruned(&trials).iter().map(|trial| trial.state).collect::<Vec<_>>();
+        let states = failed_as_pruned(&trials).iter().map(|trial| trial.state).collect::<Vec<_>>();
         assert_eq!(states, [TrialState::Complete, TrialState::Pruned]);
     }
 }

@@ -13,10 +13,12 @@ const EVALUATION_RUNS: usize = 20;
 /// Why a study ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StudyEnd {
-    /// The requested number of trials is complete.
+    /// The target number of trials was reached; `tune` counts complete trials, `auto` every trial that ended
+    /// without being interrupted.
     TrialsCompleted,
     /// Every point of the search space has been tried, or no untried point was found in a space that is
-    /// continuous or has more than a million points.
+    /// continuous or has more than a million points. In `auto`: no configuration of the portfolio is left to
+    /// train, and no model is left to tune or no untried settings of one were found.
     SpaceExhausted,
     /// The time limit was reached.
     TimedOut,
@@ -59,14 +61,14 @@ impl TuneResult {
         self.trials.iter().filter(|trial| trial.state == state).count()
     }
 
-    /// The number of trials whose training diverged.
-    pub fn n_diverged(&self) -> usize {
+    /// The number of trials that failed because of their settings: training diverged or did not fit into memory.
+    pub fn n_failed(&self) -> usize {
         self.trials.iter().filter(|trial| trial.user_attrs.contains_key(FAILED)).count()
     }
 
     /// The number of trials that failed for another reason: they were interrupted or their worker died.
     pub fn n_interrupted(&self) -> usize {
-        self.count(TrialState::Fail).saturating_sub(self.n_diverged())
+        self.count(TrialState::Fail).saturating_sub(self.n_failed())
     }
 }
 

@@ -120,7 +120,7 @@ fn store_description(request: &TuneRequest, storage: &dyn Storage, study: u64) -
     let mut user = identity(request);
     user.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
     storage.set_study_attrs(study, AttrKind::User, &user)?;
-    let mut system = dashboard::metric_name("validation accuracy");
+    let mut system = dashboard::metric_name(&format!("validation {}", request.score_name()));
     let current = storage.study_attrs(study, AttrKind::System)?;
     system.extend(dashboard::note(&current, &note(request)));
     Ok(storage.set_study_attrs(study, AttrKind::System, &system)?)
@@ -133,8 +133,9 @@ fn note(request: &TuneRequest) -> String {
     let (n, seed) = (training.runs, training.seed);
     let names: Vec<String> = request.space.keys().map(|name| format!("`{name}`")).collect();
     let splits = if n == 1 { "split" } else { "splits" };
+    let score = request.score_name();
     let mut note = format!(
-        "**{model}** on **{graph}**: mean validation accuracy over {n} {splits} (`{split}`), \
+        "**{model}** on **{graph}**: mean validation {score} over {n} {splits} (`{split}`), \
          seeds from {seed}. Test labels are not used.\n\nTuned: {}.\n",
         names.join(", ")
     );

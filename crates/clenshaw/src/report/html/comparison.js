@@ -2,9 +2,9 @@
 
 const seriesClass = (index) => `s${index % CLASS_COLOURS} ${index >= CLASS_COLOURS ? "dashed" : ""}`;
 
-/** Rows of a comparison; without one, each run is a row of its own. */
+/** Rows of a comparison, one per run folder; without one, each run is a row of its own. */
 function comparisonRows(data) {
-  if (data.comparison) return data.comparison.rows.map((row) => ({ ...row, name: row.model }));
+  if (data.comparison) return data.comparison.rows;
   return data.runs.map((run) => ({
     name: run.label, mean: run.summary.mean ?? (run.metric === "roc-auc" ? run.scores?.roc_auc : run.scores?.accuracy) ?? null,
     std: run.summary.std, ci95: run.summary.ci95, runs: run.summary.runs, seconds: run.seconds,

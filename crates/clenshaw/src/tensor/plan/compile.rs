@@ -3,7 +3,7 @@
 use super::bf16::{GatherPrecision, gather_bf16};
 use super::constants::{Constants, PlanForm};
 use super::differentiate::{Differentiated, Gradients, TrainingForm};
-use super::fuse::{PassMode, trains_as_it_evaluates};
+use super::fuse::{PassMode, training_matches_evaluation};
 use super::instr::{Buf, Listing};
 use super::lower::lower;
 use super::record::Tape;
@@ -73,7 +73,8 @@ impl<'a> Compilation<'a> {
         let form = TrainingForm {
             mode: self.mode,
             n_ordered: constants.order.as_ref().map(|order| order.n_nodes()),
-            keeps_scores: self.mode == PassMode::Training && trains_as_it_evaluates(&tape.nodes),
+            keeps_scores: self.mode == PassMode::Training
+                && training_matches_evaluation(&tape.nodes),
         };
         let Differentiated { list: mut training, watched, scores: training_scores } =
             gradients.differentiate(tape, logits, form);

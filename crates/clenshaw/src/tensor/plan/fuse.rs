@@ -54,7 +54,7 @@ fn use_running_statistics(node: &mut Node) {
 
 /// Whether training and evaluation compute the same values: nothing is dropped, and there are no batch
 /// statistics.
-pub(super) fn trains_as_it_evaluates(nodes: &[Node]) -> bool {
+pub(super) fn training_matches_evaluation(nodes: &[Node]) -> bool {
     nodes.iter().all(|node| match node.op {
         Op::Gate { drop, .. } | Op::SparseDropout { drop, .. } | Op::Attention { drop, .. } => {
             drop == 0.0

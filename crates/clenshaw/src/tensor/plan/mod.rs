@@ -4,7 +4,6 @@
 //!
 //! ```text
 //! record          operations on values, on a Tape                              equations -> nodes
-//! dependence      what a value depends on: products of features, nodes within reach
 //! fuse            merges dropout with activations, finds unused values         nodes -> nodes
 //! lower           the forward pass                                             nodes -> instructions
 //! differentiate   the loss and the backward pass                               appends instructions
@@ -16,8 +15,9 @@
 //! execute         one instruction on one block of rows
 //! ```
 //!
-//! `instr.rs` declares what each instruction reads, writes and costs; `cost.rs` adds up the costs;
-//! `thread_team.rs` distributes the work among threads. Sums over rows are computed for fixed chunks,
+//! `dependence.rs` finds what a value depends on: products of features, nodes within reach. `instr.rs` declares
+//! what each instruction reads, writes and costs; `cost.rs` adds up the costs; `thread_team.rs` distributes
+//! the work among threads. Sums over rows are computed for fixed chunks,
 //! which are then added in order, so results are bit-identical for any number of threads.
 
 mod value;

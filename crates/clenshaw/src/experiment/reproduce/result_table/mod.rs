@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Further keys of a column are `split` (default `balanced`), `runs` (for all models), `score`
-//! (`accuracy` or `roc-auc`) and `depth` (number of layers).
+//! (`accuracy` or `roc-auc`) and `depth` (value of `layers`, `L` or `K`, whichever the model has).
 //!
 //! Every cell is a training job with its own run folder, named by a digest of its request, so a cell
 //! that occurs in two experiments is trained once.

@@ -1,8 +1,8 @@
 //! The workers of a study: each runs one trial after another until the study ends.
 //!
 //! A worker that starts a trial holds the lock until the trial's parameters are stored, so that the next
-//! proposal takes them into account. Complete trials of other processes count towards the requested number,
-//! but the workers do not wait for trials that other processes are running.
+//! proposal takes them into account. Trials of other processes count towards the target as well (see
+//! `TrialSource::n_counted`), but the workers do not wait for trials that other processes are running.
 
 mod execute;
 
@@ -17,8 +17,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// A study ends with an error after this many diverged trials in a row.
-const MAX_DIVERGED: usize = 20;
+/// A study ends with an error after this many trials in a row that diverged or did not fit into memory.
+const MAX_FAILED: usize = 20;
 /// How often a waiting worker checks whether it can start a trial or must stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -26,23 +26,23 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const STOP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The state shared by the workers of this process.
-struct TrialQueue<'a> {
+struct WorkerPool<'a> {
     context: &'a StudyContext<'a>,
     deadline: Option<Instant>,
     /// Whether the study has ended with an error or a panic.
     failed: AtomicBool,
-    status: Mutex<QueueStatus>,
+    status: Mutex<PoolStatus>,
     /// Signalled when a trial or the study has ended.
     changed: Condvar,
 }
 
 /// The part of the state that is protected by the lock.
 #[derive(Default)]
-struct QueueStatus {
+struct PoolStatus {
     /// Ids of the trials that our workers are running.
     running: BTreeSet<u64>,
-    /// Number of diverged trials since the last one that did not diverge.
-    diverged: usize,
+    /// Number of trials in a row that diverged or did not fit into memory, up to the last one that ended.
+    n_failed: usize,
     /// How the study ended; `None` while it runs.
     end: Option<Result<StudyEnd>>,
 }
@@ -55,8 +55,8 @@ enum NextStep {
 }
 
 /// Runs trials until the study is complete, exhausted, cancelled or past the deadline, and returns which of
-/// these ended it. Fails with the first error of a worker, or after [`MAX_DIVERGED`] diverged trials in a
-/// row.
+/// these ended it. Fails with the first error of a worker, or after [`MAX_FAILED`] trials in a row that diverged or
+/// did not fit into memory.
 ///
 /// # Panics
 /// If a worker panics; the other workers then interrupt their trials.
@@ -65,49 +65,49 @@ pub(in crate::experiment) fn run_trials(
     deadline: Option<Instant>,
 ) -> Result<StudyEnd> {
     let (status, changed) = (Mutex::default(), Condvar::new());
-    let queue = TrialQueue { context, deadline, failed: AtomicBool::new(false), status, changed };
+    let pool = WorkerPool { context, deadline, failed: AtomicBool::new(false), status, changed };
     let jobs = context.options.jobs.clamp(1, context.source.target());
     let threads = (context.options.threads / jobs).max(1);
     let (done, heartbeat) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
-        let (queue, interval) = (&queue, context.storage.heartbeat_interval());
+        let (pool, interval) = (&pool, context.storage.heartbeat_interval());
         scope.spawn(move || {
             let mut last = Instant::now();
             while heartbeat.recv_timeout(STOP_INTERVAL.min(interval))
                 == Err(RecvTimeoutError::Timeout)
             {
-                queue.check_stop_request();
+                pool.check_stop_request();
                 if last.elapsed() >= interval {
-                    queue.send_heartbeats();
+                    pool.send_heartbeats();
                     last = Instant::now();
                 }
             }
         });
-        let others: Vec<_> = (1..jobs).map(|_| scope.spawn(|| queue.work(threads))).collect();
-        queue.work(threads);
+        let others: Vec<_> = (1..jobs).map(|_| scope.spawn(|| pool.work(threads))).collect();
+        pool.work(threads);
         for other in others {
             other.join().expect("a worker panicked");
         }
         drop(done);
     });
-    let status = queue.status.into_inner().expect("all workers are done");
+    let status = pool.status.into_inner().expect("all workers are done");
     status.end.expect("workers return when the study has ended")
 }
 
-impl TrialQueue<'_> {
+impl WorkerPool<'_> {
     /// Runs trials, each with this number of threads, until the study has ended.
     fn work(&self, threads: usize) {
         while let Some(trial) = self.start_next_trial() {
-            let guard = TrialGuard { queue: self, trial: trial.id };
+            let guard = TrialGuard { pool: self, trial: trial.id };
             let result = self.run_trial(&trial, threads);
             drop(guard);
             let mut status = self.lock_status();
             status.running.remove(&trial.id);
             match result {
-                Ok(None) => status.diverged = 0,
+                Ok(None) => status.n_failed = 0,
                 Ok(Some(error)) => {
-                    status.diverged += 1;
-                    if status.diverged >= MAX_DIVERGED {
+                    status.n_failed += 1;
+                    if status.n_failed >= MAX_FAILED {
                         self.end(&mut status, Err(error));
                     }
                 }
@@ -117,12 +117,12 @@ impl TrialQueue<'_> {
         }
     }
 
-    fn lock_status(&self) -> MutexGuard<'_, QueueStatus> {
+    fn lock_status(&self) -> MutexGuard<'_, PoolStatus> {
         self.status.lock().expect("a worker panicked while holding the lock")
     }
 
     /// Ends the study; only the first reason is kept.
-    fn end(&self, status: &mut QueueStatus, end: Result<StudyEnd>) {
+    fn end(&self, status: &mut PoolStatus, end: Result<StudyEnd>) {
         self.failed.fetch_or(end.is_err(), Ordering::Relaxed);
         status.end.get_or_insert(end);
         self.changed.notify_all();
@@ -162,7 +162,7 @@ impl TrialQueue<'_> {
     /// Returns `End` if the study must end early. Otherwise starts a trial if more are needed and untried
     /// configurations are left; if not, returns `Wait` while our workers are running trials, and `End` once
     /// none are.
-    fn next_step(&self, status: &QueueStatus) -> Result<NextStep> {
+    fn next_step(&self, status: &PoolStatus) -> Result<NextStep> {
         if let Some(end) = self.early_end() {
             return Ok(NextStep::End(end));
         }
@@ -194,7 +194,8 @@ impl TrialQueue<'_> {
 
     /// Sends one heartbeat for each of our running trials, and requeues the trials of dead workers.
     ///
-    /// Errors are ignored: the workers' own calls then fail with the same error, which is returned.
+    /// Errors are ignored: if the storage keeps failing, the workers' own calls fail too, and [`run_trials`] returns
+    /// their error.
     fn send_heartbeats(&self) {
         let StudyContext { storage, ref study, .. } = *self.context;
         let running = self.lock_status().running.clone();
@@ -205,8 +206,8 @@ impl TrialQueue<'_> {
 
 /// Ends the study if the worker that runs this trial panics; the other workers would wait for the trial
 /// forever otherwise.
-struct TrialGuard<'q, 'a> {
-    queue: &'q TrialQueue<'a>,
+struct TrialGuard<'p, 'a> {
+    pool: &'p WorkerPool<'a>,
     /// The id of the trial.
     trial: u64,
 }
@@ -214,12 +215,12 @@ struct TrialGuard<'q, 'a> {
 impl Drop for TrialGuard<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.queue.failed.store(true, Ordering::Relaxed);
+            self.pool.failed.store(true, Ordering::Relaxed);
             // If the lock is poisoned, the other workers panic instead of waiting.
-            if let Ok(mut status) = self.queue.status.lock() {
+            if let Ok(mut status) = self.pool.status.lock() {
                 status.running.remove(&self.trial);
             }
-            self.queue.changed.notify_all();
+            self.pool.changed.notify_all();
         }
     }
 }
@@ -268,18 +269,18 @@ mod tests {
             study,
             options: &options,
         };
-        let queue = TrialQueue {
+        let pool = WorkerPool {
             context: &context,
             deadline: None,
             failed: AtomicBool::new(false),
             status: Mutex::default(),
             changed: Condvar::new(),
         };
-        assert!(catch_unwind(AssertUnwindSafe(|| queue.work(1))).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| pool.work(1))).is_err());
         // Another worker neither waits for the trial nor starts one.
-        assert!(queue.lock_status().running.is_empty());
-        assert!(queue.start_next_trial().is_none());
-        assert!(matches!(queue.lock_status().end, Some(Ok(StudyEnd::Interrupted))));
+        assert!(pool.lock_status().running.is_empty());
+        assert!(pool.start_next_trial().is_none());
+        assert!(matches!(pool.lock_status().end, Some(Ok(StudyEnd::Interrupted))));
         assert!(catch_unwind(AssertUnwindSafe(|| run_trials(&context, None))).is_err());
     }
 }

@@ -4,7 +4,7 @@
 //! requeue the settings. A result that arrives later is stored as a new trial; if that trial is complete
 //! before the requeued settings are taken, they are recognised as a duplicate and not trained again.
 
-use super::TrialQueue;
+use super::WorkerPool;
 use crate::error::{Error, Result};
 use crate::experiment::tuning::evaluate::{Evaluation, mean};
 use crate::experiment::tuning::propose::FAILED;
@@ -15,9 +15,9 @@ use crate::tensor;
 use clenshaw_tune::{AttrKind, Trial, TrialOutcome, TrialState};
 use serde_json::json;
 
-impl TrialQueue<'_> {
-    /// Runs a trial and stores its result. Returns `Some(error)` if training diverged; an interrupted trial,
-    /// or one that another process has marked as failed, is not an error.
+impl WorkerPool<'_> {
+    /// Runs a trial and stores its result. Returns `Some(error)` if training diverged or did not fit into memory;
+    /// an interrupted trial, or one that another process has marked as failed, is not an error.
     pub(super) fn run_trial(&self, trial: &Trial, threads: usize) -> Result<Option<Error>> {
         (self.context.options.on_event)(TuneEvent::Started { number: trial.number });
         let result = self.evaluate(trial, threads);
@@ -49,8 +49,8 @@ impl TrialQueue<'_> {
         self.context.source.evaluate(self.context, trial, threads, &should_continue)
     }
 
-    /// Marks the trial as finished in the storage, and requeues it if it was interrupted. After any error
-    /// other than divergence or interruption, the trial is left running.
+    /// Marks the trial as finished in the storage, and requeues it if it was interrupted. After an error that is
+    /// neither an interruption nor due to the settings, the trial is left running.
     fn store_result(&self, trial: &Trial, result: &Result<Evaluation>) -> Result<()> {
         match result {
             Ok(outcome) => self.store_outcome(trial, outcome),
