@@ -34,11 +34,11 @@ impl<T: Real> Plan<T> {
     }
 
     /// [`Plan::compile_frozen`], but only with the gradients of the parameters with these indices and of
-    /// `watched` values, which [`Plan::watched_gradients`] returns. Those of all other parameters are zero.
+    /// `watched` values, which [`Plan::watched_gradients`] returns. The gradients of all other parameters are zero.
     /// What only other gradients need is not computed and not kept in memory.
     ///
     /// # Panics
-    /// If a value belongs to another tape, or a watched value does not depend on any of these parameters.
+    /// If a value belongs to another tape, or a watched value is a parameter or depends on none of these parameters.
     pub fn compile_watching(tape: &Tape, logits: Var, params: &[usize], watched: &[Var]) -> Self {
         let watched: Vec<NodeId> = watched.iter().map(|v| tape.node("watch", *v)).collect();
         let gradients = Gradients::Of { params, watched: &watched };
@@ -56,7 +56,7 @@ struct Compilation<'a> {
 }
 
 impl<'a> Compilation<'a> {
-    /// A compilation in full precision, without dropout.
+    /// A compilation in full precision, without dropout and with running statistics.
     fn frozen(tape: &'a Tape) -> Self {
         Self { tape, mode: PassMode::Frozen, precision: GatherPrecision::Full }
     }

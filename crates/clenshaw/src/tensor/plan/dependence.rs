@@ -18,7 +18,8 @@ pub struct FeatureProduct {
 }
 
 impl Tape {
-    /// The products of these features, possibly after dropout, with a weight.
+    /// The products of these features with a weight, including those of the features after dropout. `features` must
+    /// be an input, not the result of dropout.
     ///
     /// # Panics
     /// If the features belong to another tape, or if a weight or bias of such a product is not a parameter.
@@ -51,7 +52,7 @@ impl Tape {
     }
 
     /// The largest number of products with operators and attentions on a path from an input to `v` in an
-    /// evaluation; `None` if `v` depends on a sum over all rows.
+    /// evaluation; `None` if `v` also depends on other rows in another way, such as by a sum over all rows.
     ///
     /// If operators connect only neighbours, a row of `v` depends only on nodes at most this number of edges
     /// away.
@@ -64,15 +65,19 @@ impl Tape {
         let mut reach = vec![0; nodes.len()];
         for i in (0..nodes.len()).filter(|i| needed[*i]) {
             let op = &nodes[i].op;
-            let is_sum = match *op {
-                Op::ColumnSums(x) => nodes[x].per_node,
+            let mixes_rows = match *op {
+                Op::Sum { ref terms, .. } => {
+                    let mut factors = terms.iter().filter_map(|(factor, _)| factor.source());
+                    factors.any(|source| nodes[source].per_node)
+                }
+                Op::ColumnSums(x) | Op::RunningProduct(x) => nodes[x].per_node,
                 Op::ColumnDots(a, b) | Op::InnerProducts(a, b) => {
                     nodes[a].per_node || nodes[b].per_node
                 }
                 Op::Linear { w, .. } | Op::SparseLinear { w, .. } => nodes[w].per_node,
                 _ => false,
             };
-            if is_sum {
+            if mixes_rows {
                 return None;
             }
             let farthest = op.inputs().iter().map(|x| reach[*x]).max().unwrap_or(0);
@@ -97,6 +102,7 @@ impl Tape {
 mod tests {
     use crate::rng::Stream;
     use crate::tensor::{Init, Mat, Operator, Pattern, Plan, Sparse, Tape, Targets, ThreadTeam};
+    use crate::tensor::{Var, assert_panics};
     use std::sync::Arc;
 
     /// The adjacency of two joined nodes.
@@ -125,9 +131,26 @@ mod tests {
         let sums = t.column_sums(far);
         let shifted = t.sum([1.0 * x, 1.0 * sums]);
         assert_eq!(t.reach(shifted), None);
+        // All rows depend on row 0 of `x`.
+        let scaled = t.sum([x.entry(0) * x]);
+        let running = t.running_product(x);
+        assert_eq!([scaled, running].map(|v| t.reach(v)), [None, None]);
         // Running statistics do not depend on other rows.
         let normalised = t.batch_norm("bn", near, 1e-5, "all");
         assert_eq!(t.reach(normalised), Some(1));
+    }
+
+    #[test]
+    fn parameters_and_values_without_gradients_cannot_be_watched() {
+        let mut t = Tape::new();
+        let x = t.features(Mat::from_vec(2, 1, vec![1.0, 2.0]));
+        let w = t.param("w", 1, 1, Init::Zeros, "dense");
+        let y = t.linear(x, w, None);
+        let watch = |v: Var| _ = Plan::<f64>::compile_watching(&t, y, &[0], &[v]);
+        assert_panics(&[
+            ("watch: a parameter; expected a computed value", &|| watch(w)),
+            ("watch: a value that depends on none of these parameters", &|| watch(x)),
+        ]);
     }
 
     #[test]

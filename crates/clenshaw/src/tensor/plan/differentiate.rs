@@ -53,10 +53,10 @@ pub(super) enum Gradients<'a> {
 }
 
 impl Gradients<'_> {
-    /// The training program.
+    /// Compiles the training program: the forward pass, the loss and these gradients.
     ///
     /// # Panics
-    /// If a watched value does not depend on any of these parameters.
+    /// If a watched value is a parameter or depends on none of these parameters.
     pub fn differentiate(self, tape: &Tape, logits: NodeId, form: TrainingForm) -> Differentiated {
         let TrainingForm { mode, .. } = form;
         let Self::Of { params, watched } = self else {
@@ -72,11 +72,14 @@ impl Gradients<'_> {
         }
         let is_reached = watched.iter().all(|&v| pass.nodes[v].needs_grad);
         assert!(is_reached, "watch: a value that depends on none of these parameters");
+        // `Workspace::gradients` contains the gradients of parameters.
+        let is_param = |&v: &NodeId| matches!(pass.nodes[v].op, Op::Param(_));
+        assert!(!watched.iter().any(is_param), "watch: a parameter; expected a computed value");
         differentiate(pass, logits, watched, form)
     }
 }
 
-/// What a training program computes besides gradients.
+/// The settings of a training program.
 #[derive(Clone, Copy)]
 pub(super) struct TrainingForm {
     /// The mode of its forward pass.
@@ -268,7 +271,7 @@ impl Backward {
         }
     }
 
-    /// Emits `w^T`, in the prologue if `w` depends on parameters only, and returns its buffer.
+    /// Emits `w^T`, in the prologue unless `w` is per node, and returns its buffer.
     fn transposed(&mut self, w: NodeId) -> Buf {
         let Node { rows, cols, per_node, .. } = self.pass.nodes[w];
         let src = self.pass.buf(w);
@@ -291,7 +294,7 @@ impl Backward {
         self.add_computed_term(i, b, |dst| Instr::MatMul { a: a_value, w: g, bias: None, dst });
     }
 
-    /// `inputs` are values on the tape.
+    /// Emits the gradients of an attention; `inputs` refers to values on the tape, not to buffers.
     fn differentiate_attention(&mut self, i: NodeId, inputs: EdgeSoftmax, g: Buf) {
         let Some(Instr::Attention { softmax, drop, dst, log_sums }) = self.pass.attentions[i]
         else {
@@ -389,8 +392,8 @@ impl Backward {
         }
     }
 
-    /// Emits an instruction of operation `i` that contributes to the accumulator of `v`, if `v` needs a
-    /// gradient. `instr` receives the accumulator, and whether to add to it instead of overwriting it.
+    /// Emits an instruction of operation `i` that contributes to the accumulator of `v`, if there is a `v` and it
+    /// needs a gradient. `instr` receives the accumulator, and whether to add to it instead of overwriting it.
     fn accumulate(&mut self, i: NodeId, v: Option<NodeId>, instr: impl FnOnce(Buf, bool) -> Instr) {
         let Some(v) = v.filter(|v| self.pass.nodes[*v].needs_grad) else { return };
         let (dst, add) = match self.pass.nodes[i].per_node {
