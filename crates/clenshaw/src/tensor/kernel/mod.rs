@@ -1,12 +1,12 @@
 //! Numerical kernels on blocks of rows, compiled once per instruction set.
 //!
 //! A kernel is a struct of slices whose [`Kernel::run`] is inlined into one function per instruction
-//! set; [`dispatch`] calls the best one that the processor supports. Kernels are loops over plain
-//! arrays that the compiler vectorises, so the portable version is also the reference that tests
-//! compare the others with.
+//! set; [`dispatch`] calls that of the selected instruction set. Except for the gates (`gate_x86.rs`), kernels
+//! are loops over plain arrays for the compiler to vectorise.
 //!
 //! Kernels that access slices without bounds checks check their lengths first. Those that gather rows
-//! by index also rely on the indices of a [`Pattern`](super::Pattern), which its constructor checks.
+//! by index also rely on the indices, which derive from a [`Pattern`](super::Pattern) that its constructor
+//! checked.
 
 mod level;
 mod gather;
@@ -132,7 +132,7 @@ impl RowNumbers<'_> {
         }
     }
 
-    /// The numbers of row `first` of the block and those after it; 0 after the last listed row.
+    /// The numbers of `N` rows of the block from row `first` on; 0 after the last listed row.
     #[inline(always)]
     pub fn get_several<const N: usize>(self, first: usize) -> [u64; N] {
         match self {
@@ -213,8 +213,9 @@ pub(crate) mod testing {
         assert_eq!(actual.len(), expected.len());
         let largest = expected.iter().fold(1e-30f32, |m, v| m.max(v.abs()));
         let errors = actual.iter().zip(expected).map(|(a, e)| (a - e).abs() / largest);
-        let (index, worst) =
-            errors.enumerate().fold((0, 0.0), |w, (i, e)| if e > w.1 { (i, e) } else { w });
+        // NaN is the largest error.
+        let worst = errors.enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
+        let (index, worst) = worst.unwrap_or((0, 0.0));
         assert!(
             worst <= tolerance,
             "entry {index}: {} instead of {}, relative error {worst}",
