@@ -35,7 +35,7 @@ enum Allocation {
 }
 
 impl Allocation {
-    /// Memory for at least this many bytes, filled with zeros; `None` if there is not enough.
+    /// Memory for at least this many bytes, filled with zeros; `None` if it cannot be allocated.
     fn zeros(bytes: usize) -> Option<Self> {
         let heap = || {
             let n_lines = bytes.div_ceil(size_of::<CacheLine>());
@@ -62,7 +62,7 @@ fn map_pages(bytes: usize) -> Option<MmapMut> {
     Some(map)
 }
 
-/// A vector of fixed length, aligned to a cache line.
+/// A vector of fixed length, aligned to a cache line. The size of an element must divide 64 bytes.
 pub struct AlignedVec<T> {
     memory: Allocation,
     len: usize,
@@ -73,12 +73,12 @@ impl<T: Pod> AlignedVec<T> {
     /// A vector of `len` zeros.
     ///
     /// # Panics
-    /// If there is not enough memory.
+    /// If the memory cannot be allocated.
     pub fn zeros(len: usize) -> Self {
         Self::try_zeros(len).expect("aligned vector: not enough memory")
     }
 
-    /// A vector of `len` zeros; `None` if there is not enough memory.
+    /// A vector of `len` zeros; `None` if the memory cannot be allocated.
     pub fn try_zeros(len: usize) -> Option<Self> {
         let bytes = len.checked_mul(size_of::<T>())?;
         Some(Self { memory: Allocation::zeros(bytes)?, len, element: PhantomData })

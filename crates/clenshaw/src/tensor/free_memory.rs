@@ -8,8 +8,7 @@
 //! - The end of another thread's heap is returned when it is longer than a threshold, which glibc raises to
 //!   twice the largest block that was freed, up to 64 MiB. `mallopt` sets a fixed, low threshold.
 
-/// Returns free pages of all heaps to the system by `malloc_trim`, which takes less than a millisecond for a
-/// few megabytes. Does nothing without glibc.
+/// Returns free pages of all heaps to the system by `malloc_trim`. Does nothing without glibc.
 pub fn release_free_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -25,10 +24,10 @@ pub fn release_free_memory() {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const TRIM_THRESHOLD: std::ffi::c_int = 128 << 10;
 
-/// Limits the free memory at the end of every heap to 128 KiB, and allocates blocks of at least this size
-/// outside of heaps, so that they are returned as soon as they are freed. Applies to the whole process: call it
-/// when a program starts. The library itself does not call it, because its users' code may allocate large
-/// blocks often. Does nothing without glibc.
+/// Limits the free memory at the end of every heap to 128 KiB. Blocks of at least this size are then allocated
+/// outside of heaps, unless they fit into free memory of a heap, and are returned as soon as they are freed.
+/// Applies to the whole process: call it when a program starts. The library itself does not call it, because
+/// its users' code may allocate large blocks often. Does nothing without glibc.
 pub fn limit_free_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {

@@ -102,6 +102,8 @@ impl<T> Mat<T> {
     }
 }
 
+/// Entry `(i, j)`. Only debug builds check that `j` is a column; otherwise the index may be that of an entry in
+/// a later row.
 impl<T> Index<(usize, usize)> for Mat<T> {
     type Output = T;
 

@@ -37,7 +37,8 @@ pub(crate) use shared_slice::{LittleEndian, SharedSlice, little_endian_bytes};
 pub(crate) use sparse::check_count;
 pub use sparse::{Pattern, Sparse};
 
-/// The number of rows that a stage of a plan processes at a time: 16 KiB per matrix of 64 f32 columns.
+/// The number of rows of a block, the unit in which a plan processes matrices: 16 KiB at 64 f32 columns. The last
+/// block of a matrix may have fewer rows.
 const BLOCK_ROWS: usize = 64;
 
 /// Asserts that every case panics with a message that contains its text.

@@ -1,8 +1,8 @@
 //! The order in which the nodes of a graph are stored in memory.
 //!
-//! A plan may store the rows of all node matrices in an order other than that of the node numbers, so that
+//! A plan may store the rows of dense node matrices in an order other than that of the node numbers, so that
 //! rows that are read together are close to each other. The order is internal to the plan: inputs are reordered
-//! when it is compiled, outputs are returned by node number, and dropout depends on node numbers only.
+//! when it is compiled, outputs are returned by node number, and dropout does not depend on the order.
 
 use super::sparse::Pattern;
 
@@ -58,8 +58,8 @@ impl NodeOrder {
         self.nodes.iter().flat_map(row).copied().collect()
     }
 
-    /// Reorders the rows and columns of a symmetric pattern. Also returns, for each entry `(i, j)` of the
-    /// result, the index of entry `(j, i)` in `pattern`.
+    /// Reorders the rows and columns of a symmetric pattern. Also returns, for each entry of the result, the
+    /// index in `pattern` of its mirror image, the entry between the same two nodes in the other direction.
     pub(crate) fn reorder_pattern(&self, pattern: &Pattern) -> (Pattern, Vec<u32>) {
         let mut offsets = Vec::with_capacity(self.n_nodes() + 1);
         offsets.push(0);

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 /// A symmetric operator on node signals, `P = diag(scale) A diag(scale)`.
 ///
 /// The normalised adjacency of a graph without weights needs no value per entry in this form, which
-/// saves a third of the memory traffic of a product.
+/// reduces the memory traffic of a product.
 #[derive(Clone, Debug)]
 pub struct Operator {
     pattern: Arc<Pattern>,
@@ -19,7 +19,7 @@ pub struct Operator {
     values: Option<Arc<Vec<f64>>>,
     scale: Arc<Vec<f64>>,
     order: Option<Arc<NodeOrder>>,
-    /// The form in which plans execute products, prepared when it is first needed; shared by clones.
+    /// The result of [`Operator::layout`], prepared when it is first needed; shared by clones.
     layout: Arc<OnceLock<Arc<OperatorLayout>>>,
 }
 
@@ -30,13 +30,14 @@ pub(crate) struct OperatorLayout {
     pub pattern: Arc<Pattern>,
     /// The entries of A; `None` means that all of them are 1.
     pub values: Option<Arc<Vec<f64>>>,
+    /// The scale factor of each row in memory.
     pub scale: Arc<Vec<f64>>,
     /// Sums that several rows share, if they save enough work.
     pub shared: Option<SharedSums>,
 }
 
 impl Operator {
-    /// An operator with a scale factor per node, such as `d^-1/2`.
+    /// The operator whose A is 1 at every position of the pattern, with a scale factor per node, such as `d^-1/2`.
     ///
     /// # Panics
     /// If the pattern is not square or not symmetric, or if there is not one factor per node.
@@ -50,15 +51,16 @@ impl Operator {
 
     /// [`Operator::new`] for a pattern that is symmetric by construction.
     ///
-    /// The symmetry is checked in debug builds only: a graph's adjacency is checked when the graph is
-    /// built, and adding self-loops or connecting nodes at distance two preserves symmetry.
+    /// The symmetry is checked in debug builds only, because a graph's adjacency is checked when the graph is
+    /// built.
     pub(crate) fn from_symmetric(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
         let operator = Self::from_square(pattern, scale);
         debug_assert_eq!(operator.pattern.unpaired_entry(), None, "operator: expected symmetry");
         operator
     }
 
-    /// [`Operator::from_symmetric`] with a value per entry of the pattern; the values must be symmetric.
+    /// [`Operator::from_symmetric`] with a value per entry of the pattern; the values must be symmetric, which is
+    /// not checked.
     pub(crate) fn weighted(pattern: Arc<Pattern>, values: Vec<f64>, scale: Vec<f64>) -> Self {
         assert_eq!(values.len(), pattern.n_entries(), "operator: expected one value per entry");
         let operator = Self::from_symmetric(pattern, scale);
@@ -74,7 +76,7 @@ impl Operator {
         Self { pattern, values: None, scale, order: None, layout }
     }
 
-    /// The same operator, for which plans store the rows of nodes in this order.
+    /// The same operator, with an order in which plans may store the rows of nodes.
     ///
     /// # Panics
     /// If the order has a different number of nodes.
@@ -84,12 +86,12 @@ impl Operator {
         Self { order: Some(order), layout: Arc::default(), ..self }
     }
 
-    /// The order in which plans store the rows of nodes; `None` for the order of their numbers.
+    /// The order in which plans may store the rows of nodes; `None` for the order of their numbers.
     pub fn order(&self) -> Option<&Arc<NodeOrder>> {
         self.order.as_ref()
     }
 
-    /// The operator as plans execute it: in its order, and with shared sums if they save enough work.
+    /// The operator in its [`Operator::order`] and, if they save enough work, with shared sums.
     pub(crate) fn layout(&self) -> Arc<OperatorLayout> {
         let prepare = || {
             let mut layout = self.plain_layout();
@@ -135,7 +137,7 @@ impl Operator {
     /// becomes node `k`. The result has no [`Operator::order`].
     ///
     /// # Panics
-    /// If `nodes` does not ascend, or if one of them is out of range.
+    /// If `nodes` does not ascend strictly, or if one of them is out of range.
     pub fn restricted_to(&self, nodes: &[u32]) -> Self {
         assert!(nodes.is_sorted_by(|a, b| a < b), "operator: expected ascending nodes");
         let position = |j: u32| nodes.binary_search(&j).ok().map(|position| position as u32);

@@ -19,7 +19,7 @@
 //! g <- g N / (|d| + 1e-8)                         then the step of Adam with this g
 //! ```
 //!
-//! Adam's step does not depend on a constant factor of the gradient, so only changes of the factor have an
+//! Adam's step hardly depends on a constant factor of the gradient, so mainly changes of the factor have an
 //! effect, above all the first one. Mia-321/asym-opt, AAAI 2025.
 
 use super::kernel::{Arith, Kernel, dispatch};
@@ -184,7 +184,7 @@ fn take<'a, T>(numbers: &mut &'a mut [T], skipped: usize, len: usize) -> &'a mut
     &mut head[skipped..]
 }
 
-/// The number of parameters that a thread updates at a time.
+/// The largest number of parameters that a thread updates at a time.
 const PART: usize = 1 << 14;
 
 /// Step `t` for a part of the parameters `w`, with their gradients `g` and their moments `m` and `v`.

@@ -35,7 +35,7 @@ pub enum HeadLayout {
 }
 
 impl HeadLayout {
-    /// The head of a column, of `cols` in total.
+    /// The head to which `column` belongs, in a matrix of `cols` columns.
     pub fn head(self, column: usize, cols: usize, heads: usize) -> usize {
         match self {
             Self::Blocks => column / (cols / heads),
@@ -105,7 +105,7 @@ impl HeadLayout {
     }
 }
 
-/// `<a, b>` in eight partial sums, the same for all instruction sets.
+/// `<a, b>` in eight partial sums; all instruction sets add in the same order.
 #[inline(always)]
 fn short_dot<A: Arith, T: Real>(a: &[T], b: &[T]) -> T {
     const LANES: usize = 8;
@@ -269,7 +269,7 @@ impl<T: Real> Kernel for Attention<'_, T> {
     }
 }
 
-/// The gradients of a block of rows.
+/// The gradients with respect to values and scores, for a block of rows.
 pub(crate) struct AttentionGrad<'a, T> {
     pub edges: AttentionEdges<'a, T>,
     /// l, all rows.

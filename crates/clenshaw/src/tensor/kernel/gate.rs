@@ -7,8 +7,8 @@
 //! grad = open . scale . g
 //! ```
 //!
-//! The backward pass needs only the open bits, one 64-bit word per 64 columns of a row.
-//! NaN is not blocked, so that it stays visible in the scores of a network that diverged.
+//! The backward pass needs only the scale and the open bits, one 64-bit word per 64 columns of a row.
+//! Activations do not block NaN, so that it stays visible in the scores of a network that diverged.
 
 use super::{Arith, Kernel, RowNumbers};
 use crate::rng::{Bernoulli, Stream};
@@ -19,9 +19,9 @@ use crate::tensor::Real;
 pub(crate) enum Act {
     /// All entries pass.
     Identity,
-    /// Positive entries pass.
+    /// Entries pass unless they are zero or negative.
     Relu,
-    /// Non-negative entries pass: unlike with `Relu`, the gradient passes where the entry is zero.
+    /// Entries pass unless they are negative: unlike with `Relu`, the gradient passes where the entry is zero.
     ReluStar,
 }
 
@@ -71,7 +71,8 @@ impl<T: Real> Kernel for Gate<'_, T> {
 const WORDS: usize = 8;
 
 impl<T> Gate<'_, T> {
-    /// The random bits of columns `64 w..` of [`WORDS`] rows; those of rows after the last one are not used.
+    /// The keep bits of columns `64 w..` of [`WORDS`] rows from row `first` of the block on, all set without
+    /// dropout; those of rows after the last one are not used.
     #[inline(always)]
     fn keep(&self, first: usize, w: usize) -> [u64; WORDS] {
         let Some((bernoulli, stream)) = self.drop else { return [u64::MAX; WORDS] };

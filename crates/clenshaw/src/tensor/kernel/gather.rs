@@ -111,9 +111,9 @@ impl<'a, S> Rows<'a, S> {
 }
 
 impl<S> Rows<'_, S> {
-    /// ColumnKernel `c..c + W` of the weighted sum of the rows `indices[e]` for `e` in `entries`.
+    /// Columns `c..c + W` of the weighted sum of the rows `indices[e]` for `e` in `entries`.
     ///
-    /// `weight` receives `e` and the row.
+    /// `weight` receives `e` and the index of the row.
     ///
     /// # Safety
     /// The source contains every row in `indices`, with at least `c + W` columns.
@@ -176,7 +176,7 @@ impl<S> Rows<'_, S> {
     }
 }
 
-/// Prefetches the cache lines of a value; never faults, even for an invalid address.
+/// Prefetches a value on x86-64 processors; never faults, even for an invalid address.
 #[inline(always)]
 fn prefetch<T>(_address: *const T) {
     #[cfg(target_arch = "x86_64")]

@@ -10,7 +10,7 @@
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 
-/// The product for the rows of one block.
+/// The product `C (+)= A B + bias` of the module's equation.
 pub(crate) struct Gemm<'a, T> {
     pub m: usize,
     pub k: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Gemm<'a, T> {
     pub add: bool,
 }
 
-/// ColumnKernel in the narrow tile.
+/// Columns of the narrow tile.
 const NARROW: usize = 8;
 /// Rows of B that are packed at a time for the narrow tile.
 const PACKED_ROWS: usize = 256;

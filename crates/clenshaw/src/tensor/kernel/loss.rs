@@ -1,7 +1,7 @@
 //! The loss functions and their gradients.
 //!
 //! ```text
-//! Nll      loss  = sum_i w_i (log sum_c exp z_ic - z_iy)          w_i = 1/m on the m training nodes, else 0
+//! Nll      loss  = sum_i w_i (log sum_c exp z_ic - z_iy)          w_i >= 0, such as 1/m on m training nodes
 //!          dz_ic = w_i (softmax(z_i)_c - [c = y_i])
 //! Squares  loss  = sum_i w_i sum_c (z_ic - y_ic)^2
 //!          dz_ic = 2 w_i (z_ic - y_ic)

@@ -21,7 +21,7 @@ impl<T: Real, F: Fn(usize) -> T> Kernel for Fill<'_, T, F> {
     }
 }
 
-/// A function of one number, applied to every entry of a matrix.
+/// A function of one number, applied to every entry of a matrix. NaN is mapped to NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Map {
     /// `tanh x`.

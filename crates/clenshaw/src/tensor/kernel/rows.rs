@@ -110,7 +110,7 @@ pub(crate) fn softmax_gradient<T: Real>(cols: usize, y: &[T], g: &[T], out: &mut
     }
 }
 
-/// Subtracts the mean of every row and divides by its standard deviation: `y` of the table above.
+/// Subtracts the mean of every row and multiplies by `r`: `y` of the table above.
 pub(crate) struct Standardise<'a, T> {
     pub cols: usize,
     pub eps: T,

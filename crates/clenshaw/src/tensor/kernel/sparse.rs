@@ -1,4 +1,4 @@
-//! Products with the sparse feature matrix X, which is constant.
+//! Products with the sparse feature matrix X, which needs no gradient.
 //!
 //! ```text
 //! out   = X W + bias                              one row of W gathered per entry of X

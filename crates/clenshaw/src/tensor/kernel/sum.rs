@@ -12,14 +12,14 @@ use crate::tensor::Real;
 use crate::tensor::shared_sums::SumEntries;
 use std::ops::Range;
 
-/// The largest number of terms in one pass, besides the product with an operator.
+/// The largest number of terms in one pass, besides the product with an operator and the bias.
 pub(crate) const MAX_TERMS: usize = 4;
 
 /// The product `coef diag(scale) A diag(scale) src` for the rows of a block.
 pub(crate) struct Gather<'a, T> {
     pub coef: T,
     pub entries: GatherEntries<'a, T>,
-    /// The scale factor of every node.
+    /// The scale factors of all n rows.
     pub scale: &'a [T],
     /// The index of the block's first row in the whole matrix.
     pub first_row: usize,
@@ -47,7 +47,7 @@ pub(crate) enum GatherEntries<'a, T> {
         n_slots: usize,
         /// The sums of the block's rows.
         rows: SumEntries<'a>,
-        /// The memory of the slots, `[n_slots, cols]`; sums of earlier blocks of the chunk are in it.
+        /// The memory of the slots, `[n_slots, cols]`, with the sums of earlier blocks of the chunk.
         memory: &'a mut [T],
     },
 }
@@ -171,7 +171,7 @@ impl<T: Real> Gather<'_, T> {
 }
 
 impl<T: Real> GatherSource<'_, T> {
-    /// The sum of the rows of these entries, each multiplied by its scale factor.
+    /// Columns `c..c + W` of the sum of the rows of these entries, each multiplied by its scale factor.
     #[inline(always)]
     fn sum_scaled<A: Arith, const W: usize>(
         self,
@@ -187,7 +187,8 @@ impl<T: Real> GatherSource<'_, T> {
         })
     }
 
-    /// The sum of the rows of these entries, each multiplied by `weight(entry, column)`.
+    /// Columns `c..c + W` of the sum of the rows `indices[e]` of these entries `e`, each multiplied by
+    /// `weight(e, indices[e])`.
     #[inline(always)]
     fn sum<A: Arith, const W: usize>(
         self,

@@ -17,12 +17,12 @@ pub enum GatherPrecision {
     /// The same precision as all other computations.
     #[default]
     Full,
-    /// bf16, the upper half of an f32.
+    /// Computed sources are read as bf16, the upper half of an f32; inputs in full precision.
     Bf16,
 }
 
-/// Makes products with an operator read a bf16 copy of their source, if the source is computed and does
-/// not change afterwards. The copy is written after the last change of the source.
+/// Makes products with an operator in the main section read a bf16 copy of their source, if this section computes
+/// the source and does not change it after the product. The copy is written after the last change of the source.
 pub(super) fn gather_bf16<T: Real>(list: &mut Listing) {
     let mut last_write: BTreeMap<Buf, usize> = BTreeMap::new();
     for (i, instr) in list.main.iter().enumerate() {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// The matrices and operators of a tape.
 pub(super) struct Constants<T> {
-    /// The order in which all node matrices store the rows of nodes; `None` for the order of their numbers.
+    /// The order in which dense matrices store the rows of nodes; `None` for the order of their numbers.
     pub order: Option<Arc<NodeOrder>>,
     pub dense: Vec<Mat<T>>,
     pub sparse: Vec<SparseMatrix<T>>,
@@ -71,7 +71,8 @@ impl<T: Real> ScaledPattern<T> {
 /// How a plan stores node matrices and executes products with operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlanForm {
-    /// Rows in the order that all operators have in common, if there is one, and sums shared by several rows.
+    /// Rows in the order that all operators have in common, if there is one; products may share sums between
+    /// rows.
     Fast,
     /// Rows in the order of the node numbers, and no shared sums.
     Plain,

@@ -4,10 +4,11 @@
 //! flops      2 m k n for every dense product
 //! gathered   a row for every entry of an operator, fewer if rows share sums; a row for every entry of sparse
 //!            features that dropout keeps
-//! streamed   every row that a stage reads from memory or writes to it, once; indices; masks
+//! streamed   the rows that a stage reads or writes in order; indices; masks
 //! ```
 //!
-//! Results that are used only within a stage stay in cache and are not counted.
+//! Parameters, their gradients and results that are used only within a stage stay in cache and are not counted as
+//! streamed.
 
 use super::instr::{Access, BufKind, Info, Instr, Work};
 use super::replay::Plan;
@@ -20,15 +21,15 @@ use std::time::Instant;
 /// The kinds of work in a training step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// `H W` and its gradients with respect to H and W.
+    /// Dense matrix products, such as `H W` and its gradients.
     Products,
-    /// `P H` and the terms added to it; attention.
+    /// Instructions that gather rows of neighbours: `P H` with the terms added to it; attention.
     Spmm,
     /// Products with sparse features, and their dropout.
     Features,
-    /// Activations and dropout.
+    /// ReLU, ReLU* and dropout of dense matrices, and their gradients.
     Gates,
-    /// All other instructions: sums, inner products, the loss.
+    /// All other instructions, such as sums without `P H` and the loss.
     Rest,
 }
 
@@ -67,14 +68,14 @@ impl Cost {
     }
 }
 
-/// The time that all threads together spent in each phase.
+/// The time that all threads together spent on the instructions of each phase.
 #[derive(Default)]
 pub(crate) struct PhaseTimer {
     nanoseconds: [AtomicU64; Phase::ALL.len()],
 }
 
 impl PhaseTimer {
-    /// The seconds that all threads together spent in a phase.
+    /// The seconds that all threads together spent on the instructions of a phase.
     pub fn seconds(&self, phase: Phase) -> f64 {
         self.nanoseconds[phase as usize].load(Ordering::Relaxed) as f64 * 1e-9
     }
@@ -89,7 +90,7 @@ impl PhaseTimer {
 }
 
 impl<T: Real> Plan<T> {
-    /// The cost of one training step by phase, without the optimiser.
+    /// The cost of one training step without the optimiser, for every phase in the order of [`Phase::ALL`].
     pub(crate) fn costs(&self) -> Vec<(Phase, Cost)> {
         let mut total: Vec<(Phase, Cost)> =
             Phase::ALL.iter().map(|phase| (*phase, Cost::default())).collect();
@@ -131,7 +132,8 @@ impl<T: Real> Plan<T> {
         }
     }
 
-    /// The expected number of entries of a sparse matrix that dropout keeps; all of them without dropout.
+    /// The expected number of entries of a sparse matrix that dropout keeps; all of them without dropout. The
+    /// kernel gathers rows for the other entries as well, but they are not counted as necessary work.
     fn kept_entries(&self, matrix: usize, values: usize) -> f64 {
         let steps = self.train.stages.iter().flat_map(|stage| &stage.steps);
         let mut keep = steps.filter_map(|step| match &step.instr {
@@ -144,9 +146,9 @@ impl<T: Real> Plan<T> {
     }
 }
 
-/// The bytes that an instruction reads and writes sequentially in memory. Each buffer counts at most once per
-/// stage for reading and once for writing, as recorded in `seen`; parameters, gradients and buffers in scratch
-/// memory do not count.
+/// The bytes of the rows that an instruction reads and writes in order, and of its mask. Each buffer counts at most
+/// once per stage for reading and once for writing, as recorded in `seen`; parameters, their gradients and buffers
+/// in scratch memory do not count.
 fn streamed_bytes<T>(
     program: &Program,
     stage: &Stage,

@@ -7,7 +7,7 @@ use crate::tensor::plan::instr::{Dropout, EdgeSoftmax, Instr};
 use std::ops::Range;
 
 impl<T: Real> ThreadContext<'_, T> {
-    /// Executes an attention or its gradients on a block of rows.
+    /// Executes an attention, its gradients or inner products per head on a block of rows.
     ///
     /// # Safety
     /// As for [`ThreadContext::execute`].
