@@ -1,4 +1,4 @@
-//! The loss function of a training step.
+//! The function of the scores that a training step differentiates, usually a loss.
 
 use crate::tensor::{Mat, Real};
 use std::collections::BTreeMap;
@@ -63,18 +63,18 @@ impl<T: Real> Targets<T> {
     /// unchanged.
     ///
     /// # Panics
-    /// If there is not one factor per node, or no node with a positive weight has a positive factor.
+    /// If there is not one factor per node, or the new weights do not have a positive sum.
     pub fn reweight(&mut self, factors: &[f64]) {
         assert_eq!(factors.len(), self.weights.len(), "reweight: one factor per node");
-        let sum = |weights: &[T]| weights.iter().map(|w| w.to_f64()).sum::<f64>();
-        let before = sum(&self.weights);
-        for (weight, factor) in self.weights.iter_mut().zip(factors) {
-            *weight = T::from_f64(weight.to_f64() * factor);
+        let before: f64 = self.weights.iter().map(|w| w.to_f64()).sum();
+        // In f64, because very small or large factors would leave the range of f32.
+        let products: Vec<f64> =
+            self.weights.iter().zip(factors).map(|(w, factor)| w.to_f64() * factor).collect();
+        let after: f64 = products.iter().sum();
+        assert!(after > 0.0, "reweight: the sum of the weights is {after}; expected more than 0");
+        for (weight, product) in self.weights.iter_mut().zip(products) {
+            *weight = T::from_f64(product / after * before);
         }
-        let after = sum(&self.weights);
-        assert!(after > 0.0, "reweight: every weight is zero");
-        let scale = before / after;
-        self.weights.iter_mut().for_each(|w| *w = T::from_f64(w.to_f64() * scale));
     }
 
     /// `sum_i w_i |z_i - y_i|^2` for a row `y_i` of values and a weight `w_i` per node.
@@ -153,6 +153,15 @@ mod tests {
         let mut targets = Targets::<f64>::cross_entropy(3, &[0, 1], |_| 0);
         targets.reweight(&[1.0, 3.0, 5.0]);
         assert_eq!(targets.weights, [0.25, 0.75, 0.0]);
+    }
+
+    #[test]
+    fn only_the_ratios_of_the_factors_matter() {
+        for scale in [1e-60, 1.0, 1e60] {
+            let mut targets = Targets::<f32>::cross_entropy(3, &[0, 1], |_| 0);
+            targets.reweight(&[scale, 3.0 * scale, 5.0 * scale]);
+            assert_eq!(targets.weights, [0.25, 0.75, 0.0], "{scale}");
+        }
     }
 
     #[test]
