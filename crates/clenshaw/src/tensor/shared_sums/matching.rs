@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// The smallest number of common entries that become a new sum.
 const MIN_COMMON: usize = 4;
-/// The search ends after a round that saves less than this share of the entries.
+/// The search ends after a round that saves less work than this share of the number of entries.
 const MIN_SAVING: f64 = 0.0025;
 /// The largest number of rounds.
 const MAX_ROUNDS: u64 = 64;
@@ -53,8 +53,8 @@ impl ChunkSums {
         let lists: Vec<Vec<u32>> = rows.map(|row| pattern.row(row).to_vec()).collect();
         let mut sums = Self { n_rows: lists.len(), n_columns, lists };
         let n_entries: usize = sums.lists.iter().map(Vec::len).sum();
-        // Numbers of columns and sums fit into `u32`; a sum has at least `MIN_COMMON` entries.
-        if n_entries + pattern.n_cols() < u32::MAX as usize {
+        // There are fewer sums than entries, because every new sum reduces the number of entries.
+        if pattern.n_cols() + sums.n_rows + n_entries < u32::MAX as usize {
             for round in 0..MAX_ROUNDS {
                 if (sums.share(round) as f64) < MIN_SAVING * n_entries as f64 {
                     break;
@@ -86,7 +86,7 @@ impl ChunkSums {
         reads + self.lists[self.n_rows..].iter().filter(|list| !list.is_empty()).count()
     }
 
-    /// Runs one round; returns the number of entries saved.
+    /// Runs one round; returns by how much it reduces [`ChunkSums::work`].
     fn share(&mut self, round: u64) -> usize {
         let mut candidates = self.candidates(round);
         candidates.sort_unstable_by_key(|&(common, a, b)| (std::cmp::Reverse(common), a, b));
@@ -123,7 +123,8 @@ impl ChunkSums {
         candidates
     }
 
-    /// Replaces the common entries of two lists with an existing or new sum; returns the number of entries saved.
+    /// Replaces the common entries of two lists with an existing or new sum; returns by how much this reduces
+    /// [`ChunkSums::work`].
     fn share_common(&mut self, a: usize, b: usize) -> usize {
         let common = common_entries(&self.lists[a], &self.lists[b]);
         let is_whole = |i: usize| i >= self.n_rows && self.lists[i].len() == common.len();

@@ -104,6 +104,15 @@ fn patterns_without_common_neighbours_are_left_alone() {
 }
 
 #[test]
+fn sums_whose_numbers_exceed_u32_are_not_searched() {
+    // Rows 0 and 1 of 200 have the same eight columns.
+    let offsets = (0..=200).map(|row: usize| 8 * row.min(2)).collect();
+    let indices = (0..8).chain(0..8).collect();
+    let pattern = Pattern::new(u32::MAX as usize - 100, offsets, indices);
+    assert_eq!(ChunkSums::new(&pattern, 0..200).len(), 200);
+}
+
+#[test]
 fn chunks_are_whole_blocks_of_about_equal_work() {
     let pattern = grouped(5000, 30, 2, 1);
     let chunks = chunks(&pattern);
