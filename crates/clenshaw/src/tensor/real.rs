@@ -1,4 +1,4 @@
-//! Floating-point types: f32 for training, f64 for checking.
+//! The floating-point types of plans and kernels: f32 for training, f64 where more digits are needed.
 
 use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};

@@ -23,7 +23,7 @@ enum ByteSource {
 }
 
 impl Bytes {
-    /// Maps a file into memory and reads all of it ahead, since a checksum will read every byte.
+    /// Maps a file into memory. On Linux, also reads all of it ahead, because a checksum will read every byte.
     ///
     /// # Safety
     /// No process changes or truncates the file in place while the bytes or slices of them are in
@@ -118,7 +118,7 @@ pub(crate) trait LittleEndian: Pod {
     /// Whether a number has the same bytes in memory as in a file.
     const IS_NATIVE: bool = cfg!(target_endian = "little") && size_of::<Self>() == Self::WIDTH;
 
-    /// Decodes `WIDTH` bytes; `None` if the number does not fit into this type.
+    /// Decodes `WIDTH` bytes; `None` for any other number of bytes, or if the number does not fit into this type.
     fn from_le(bytes: &[u8]) -> Option<Self>;
     /// Appends the `WIDTH` bytes of this number to `out`.
     fn append_le(self, out: &mut Vec<u8>);

@@ -28,7 +28,7 @@ use std::ops::Range;
 
 /// Patterns with fewer entries than this are not searched: products with them take microseconds.
 const MIN_ENTRIES: usize = 1 << 13;
-/// The approximate number of entries of a chunk of a large pattern.
+/// The number of entries per chunk aimed for, if that results in a number of chunks in [`N_CHUNKS`].
 const CHUNK_ENTRIES: usize = 1 << 15;
 /// The smallest and the largest number of chunks aimed for.
 const N_CHUNKS: Range<usize> = 16..1024;
@@ -47,7 +47,7 @@ const SAMPLE_STRIDE: usize = 8;
 pub(crate) struct SharedSums {
     /// The rows of each chunk, in whole blocks.
     chunks: Vec<Range<usize>>,
-    /// The first shared sum of each block, and the number of shared sums.
+    /// The first shared sum of each block, followed by the number of shared sums.
     block_starts: Vec<u32>,
     /// The slot in which each shared sum is stored.
     slots: Vec<u32>,
@@ -79,7 +79,7 @@ pub(crate) struct SumEntries<'a> {
 }
 
 impl SharedSums {
-    /// Sums for this pattern; `None` if they would not save enough work.
+    /// Sums for this pattern; `None` if it is small or if they would not save enough work.
     pub fn new(pattern: &Pattern) -> Option<Self> {
         if pattern.n_entries() < MIN_ENTRIES {
             return None;

@@ -181,7 +181,8 @@ impl Pattern {
         )
     }
 
-    /// An entry `(i, j)` without its mirror image `(j, i)`; `None` for a symmetric pattern.
+    /// An entry `(i, j)` of a square pattern without its mirror image `(j, i)`; `None` if the pattern is
+    /// symmetric.
     pub(super) fn unpaired_entry(&self) -> Option<(usize, usize)> {
         let (mirrored, _) = self.transpose();
         (0..self.n_rows()).find_map(|i| {

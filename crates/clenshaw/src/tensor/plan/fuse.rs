@@ -52,8 +52,7 @@ fn use_running_statistics(node: &mut Node) {
     }
 }
 
-/// Whether training and evaluation compute the same values: nothing is dropped, and there are no batch
-/// statistics.
+/// Whether no value uses dropout or batch statistics, so that training and evaluation compute the same values.
 pub(super) fn training_matches_evaluation(nodes: &[Node]) -> bool {
     nodes.iter().all(|node| match node.op {
         Op::Gate { drop, .. } | Op::SparseDropout { drop, .. } | Op::Attention { drop, .. } => {

@@ -1,7 +1,7 @@
 //! The instructions of a plan, and the properties of each that the passes use.
 //!
-//! [`Instr::info`] is the only function that states what an instruction reads and writes, which rows it
-//! iterates over, what it sums over rows, what it costs and under which phase it is reported.
+//! [`Instr::info`] states what an instruction reads and writes, which rows it iterates over, what it sums
+//! over rows, what it costs and under which phase it is reported.
 //! Scheduling, bf16 gathering, cost accounting and execution use it.
 
 use super::cost::Phase;
@@ -43,7 +43,7 @@ pub(super) struct Spmm {
     pub src: usize,
 }
 
-/// Weights of neighbours by an edge softmax, and the values that they average; each matrix is a value on a
+/// The inputs of an attention, as in [`AttentionInputs`](super::AttentionInputs); each matrix is a value on a
 /// tape or a buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct EdgeSoftmax {
@@ -53,7 +53,7 @@ pub(super) struct EdgeSoftmax {
     pub source: usize,
     pub destination: usize,
     pub layout: HeadLayout,
-    /// The factor of negative scores.
+    /// The factor of negative sums of two scores.
     pub slope: f64,
 }
 
@@ -64,7 +64,8 @@ pub(super) struct Dropout {
     pub site: u64,
     /// The probability of keeping an entry.
     pub keep: Bernoulli,
-    /// Whether each row belongs to a node, whose number then selects the random bits.
+    /// Whether the value is [per node](super::op::Node::per_node). The random bits of rows that belong to nodes
+    /// then depend on the node numbers, not on the order of the rows in memory.
     pub per_node: bool,
 }
 
@@ -104,7 +105,7 @@ pub(super) enum Instr {
     HeadDots { layout: HeadLayout, a: Buf, b: Buf, dst: Buf },
     /// `dst = src^T`.
     Transpose { src: Buf, dst: Buf },
-    /// Activation and dropout; `mask` receives the entries that pass.
+    /// Activation and dropout; `mask` receives a bit per entry, set if the entry passes.
     Gate { src: Buf, dst: Buf, act: Act, drop: Option<Dropout>, mask: Option<Mask> },
     /// `dst = mask . scale . src`.
     GateGrad { src: Buf, mask: Mask, scale: f64, dst: Buf },
@@ -191,7 +192,7 @@ pub(super) struct Reduction {
 /// The dominant part of an instruction's work.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Work {
-    /// A constant amount per entry of its rows.
+    /// Neither a dense product nor a gather.
     Elementwise,
     /// A dense product over the columns of `k` and `n`: `2 rows k n` flops.
     Product { k: Buf, n: Buf },
@@ -378,13 +379,13 @@ impl Instr {
 /// What the numbers in a buffer are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BufKind {
-    /// Computed during the step.
+    /// Computed by the program.
     Computed,
     /// A part of the parameter vector, at this offset.
     Param(usize),
     /// A part of the gradient vector, at this offset.
     Grad(usize),
-    /// A constant of the plan, by index.
+    /// A dense matrix of the plan, by index.
     Const(usize),
     /// The values of a sparse matrix of the plan, by index.
     SparseValues(usize),
@@ -406,7 +407,8 @@ pub(super) struct Listing {
     pub bufs: Vec<BufSpec>,
     /// Rows and columns of each mask.
     pub masks: Vec<(usize, usize)>,
-    /// Computes values that are not [`per_node`](super::op::Node::per_node), and clears accumulators.
+    /// Computes values that are not [`per_node`](super::op::Node::per_node), clears accumulators, and transposes
+    /// weights for the backward pass.
     pub prologue: Vec<Instr>,
     /// Computes all other values and the loss, and differentiates these values.
     pub main: Vec<Instr>,

@@ -8,8 +8,9 @@ use super::value::NodeId;
 use crate::rng::Bernoulli;
 use crate::tensor::kernel::{Act, MAX_TERMS};
 
-/// The instructions of a forward pass, and the buffer of every value.
+/// The instructions of a forward pass, and the buffers of its values.
 pub(super) struct ForwardPass {
+    /// The values after [`fuse`].
     pub nodes: Vec<Node>,
     pub list: Listing,
     /// The buffer of each value; `None` for a value that is not needed.
@@ -17,7 +18,7 @@ pub(super) struct ForwardPass {
     /// For each value that is a gate with a mask: the mask, and the factor of the entries that pass. `None`
     /// for all other values, and without a backward pass.
     pub gates: Vec<Option<(Mask, f64)>>,
-    /// For each value that is an attention: its instruction.
+    /// For each value that is an attention and needed: its instruction. `None` for all other values.
     pub attentions: Vec<Option<Instr>>,
     /// Offsets of the parameters in the parameter vector.
     pub offsets: Vec<usize>,
@@ -116,7 +117,7 @@ impl ForwardPass {
         dst
     }
 
-    /// Emits activation and dropout; without either, returns the buffer of the input.
+    /// Emits activation and dropout; if there is neither, returns the buffer of the input.
     fn lower_gate(&mut self, i: NodeId, x: NodeId, act: Act, drop: f64, site: u64) -> Buf {
         let src = self.buf(x);
         let drop = self.dropout(drop, site, self.nodes[i].per_node);
@@ -176,9 +177,8 @@ impl ForwardPass {
         dst
     }
 
-    /// A computed buffer with the value `v`, whose rows are in the order of the node numbers. Emits a copy if
-    /// `v` is a constant or a parameter, or if its rows are nodes in a different order; `n_ordered` is the number
-    /// of nodes if the plan reorders them.
+    /// A computed buffer with the value `v`, whose rows are in the order of the node numbers. Emits a copy if the
+    /// buffer of `v` is not such a buffer; `n_ordered` is the number of nodes if the plan reorders them.
     pub fn output_buf(&mut self, v: NodeId, n_ordered: Option<usize>) -> Buf {
         let src = self.buf(v);
         if self.nodes[v].per_node && n_ordered == Some(self.nodes[v].rows) {

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! record          operations on values, on a Tape                              equations -> nodes
-//! fuse            merges dropout with activations, finds unused values         nodes -> nodes
+//! fuse            rewrites gates and batch statistics, finds unused values     nodes -> nodes
 //! lower           the forward pass                                             nodes -> instructions
 //! differentiate   the loss and the backward pass                               appends instructions
 //! bf16            optional: products with the graph read bf16                  rewrites instructions
@@ -17,8 +17,8 @@
 //!
 //! `dependence.rs` finds what a value depends on: products of features, nodes within reach. `instr.rs` declares
 //! what each instruction reads, writes and costs; `cost.rs` adds up the costs; `thread_team.rs` distributes
-//! the work among threads. Sums over rows are computed for fixed chunks,
-//! which are then added in order, so results are bit-identical for any number of threads.
+//! the work among threads. Sums over rows are computed per chunk of rows and then added in the order of the
+//! chunks, whose boundaries are fixed, so results are bit-identical for any number of threads.
 
 mod value;
 mod op;

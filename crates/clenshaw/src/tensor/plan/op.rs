@@ -7,7 +7,7 @@ use crate::tensor::kernel::{Act, Map};
 /// An operation, whose inputs are earlier values; [`Tape`](super::Tape) describes the operations.
 #[derive(Clone, Debug)]
 pub(super) enum Op {
-    /// Constant number `.0` of the tape.
+    /// Dense matrix number `.0` of the tape.
     Dense(usize),
     /// Sparse matrix number `.0` of the tape.
     Sparse(usize),
@@ -130,8 +130,9 @@ pub(super) struct Node {
     pub op: Op,
     pub rows: usize,
     pub cols: usize,
-    /// Whether it has one row per node of the graph, or depends on such a value.
+    /// Whether it holds node features, is computed from them, or replaces such a value with zeros. Its rows
+    /// need not belong to nodes: a sum over the nodes has a single row.
     pub per_node: bool,
-    /// Whether it depends on a parameter.
+    /// Whether its gradient is needed; by default, if it is a parameter or depends on one.
     pub needs_grad: bool,
 }

@@ -26,8 +26,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The parameter group of batch-normalisation statistics, which are observed instead of learned.
 ///
-/// Their "gradient" is `running - observed`, so that a plain gradient step of rate 0.1 is the usual update
-/// `running <- 0.9 running + 0.1 observed`.
+/// Their "gradient" in training is `running - observed`, so that a plain gradient step of rate 0.1 is the usual
+/// update `running <- 0.9 running + 0.1 observed`.
 pub const RUNNING: &str = "running";
 
 /// The initial values of a parameter.
@@ -58,7 +58,7 @@ pub struct Param {
     pub group: &'static str,
 }
 
-/// The range of each parameter in the parameter vector; each is aligned to a cache line.
+/// The range of each parameter in the parameter vector; each starts at a cache line.
 pub(super) fn param_ranges(params: &[Param]) -> Vec<Range<usize>> {
     let sizes = params.iter().map(|p| p.rows * p.cols);
     let next_range = |end: &mut usize, size: usize| {
@@ -76,11 +76,12 @@ pub struct Tape {
     pub(super) nodes: Vec<Node>,
     pub(super) params: Vec<Param>,
     pub(super) operators: Vec<Operator>,
+    /// Dense features and constants.
     pub(super) consts: Vec<Arc<Mat<f64>>>,
     pub(super) sparse: Vec<Arc<Sparse>>,
     /// The values named with [`Tape::name`].
     pub(super) named: Vec<(String, NodeId)>,
-    /// The number of activations and dropouts recorded so far.
+    /// The number of activations, dropouts and attentions recorded so far.
     n_sites: u64,
 }
 
@@ -120,7 +121,7 @@ impl Tape {
     /// Names a value, so that [`Plan::values`](super::Plan::values) returns it.
     ///
     /// # Panics
-    /// If a parameter or another value already has this name.
+    /// If the value belongs to another tape, or the name is already in use for a parameter or a value.
     pub fn name(&mut self, name: impl Into<String>, v: Var) {
         let (name, v) = (name.into(), self.node("name", v));
         assert!(!self.has_name(&name), "name: `{name}` given twice");
@@ -160,7 +161,7 @@ impl Tape {
         match self.nodes[self.node("feature_matrix", x.0)].op {
             Op::Dense(i) => self.consts[i].as_ref().clone(),
             Op::Sparse(i) => self.sparse[i].to_dense(),
-            _ => panic!("feature_matrix: features after dropout"),
+            _ => panic!("feature_matrix: the features are not an input"),
         }
     }
 
@@ -182,6 +183,9 @@ impl Tape {
     }
 
     /// Declares a learned matrix; the arguments are the fields of [`Param`].
+    ///
+    /// Its rows must not be used as rows of nodes, for instance in a product with an operator: a plan may store
+    /// the rows of nodes in another order ([`Operator::with_order`]).
     ///
     /// # Panics
     /// If another parameter or a named value already has this name, if the matrix has no entries, or if
@@ -211,7 +215,7 @@ impl Tape {
         self.params.iter().any(|p| p.name == name) || self.named.iter().any(|(n, _)| n == name)
     }
 
-    /// The number of the next activation or dropout, which selects the random stream of a dropout.
+    /// The number of the next activation, dropout or attention, which selects the random stream of its dropout.
     fn next_site(&mut self) -> u64 {
         self.n_sites += 1;
         self.n_sites - 1
@@ -252,7 +256,7 @@ impl Tape {
         self.push(operation, op, shape, per_node, needs_grad)
     }
 
-    /// Records an operation.
+    /// Records an operation; panics, naming it, if its result would have no entries.
     fn push(
         &mut self,
         operation: &str,

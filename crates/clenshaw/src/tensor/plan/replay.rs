@@ -24,13 +24,15 @@ pub struct Plan<T> {
     pub(super) evaluate: Program,
     /// The scores, in `evaluate`.
     pub(super) logits: Buf,
-    /// The scores, in `train`, if training and evaluation compute the same ones.
+    /// The scores, in `train`; `None` unless [`Plan::gradient_keeps_scores`].
     pub(super) training_scores: Option<Buf>,
-    /// An evaluation that also keeps the named values; `None` without named values.
+    /// An evaluation that computes the named values; `None` without named values.
     pub(super) inspect: Option<Program>,
+    /// The named values, in `inspect`.
     pub(super) named: Vec<(String, Buf)>,
     /// The gradients of the watched values in `train`; `None` for a value on which the scores do not depend.
     pub(super) watched: Vec<Option<Buf>>,
+    /// Rows and columns of the scores.
     pub(super) shape: (usize, usize),
     pub(super) constants: Constants<T>,
 }
@@ -44,7 +46,7 @@ pub struct Workspace<T> {
     plan: Arc<()>,
     /// The buffers with all of their rows.
     arena: AlignedVec<T>,
-    /// For each thread, the buffers with one block of rows.
+    /// For each thread, the buffers with one block of rows, and the slots of shared sums.
     scratch: AlignedVec<T>,
     /// The masks of the gates, one bit per entry.
     masks: Vec<u64>,
@@ -65,7 +67,8 @@ impl<T: Real> Workspace<T> {
     /// workspace.
     ///
     /// # Panics
-    /// If the number of parameters differs from that of the plan.
+    /// If `params` does not have the length of the plan's parameter vector, or the optimiser was created for a
+    /// longer one.
     pub fn update(&mut self, optimiser: &mut Optimiser<T>, params: &mut [T]) {
         assert_eq!(params.len(), self.grads.len(), "update: parameters of another plan");
         optimiser.step_on(&mut self.team, params, &self.grads);
@@ -84,7 +87,7 @@ impl<T: Real> Plan<T> {
         param_ranges(&self.params)
     }
 
-    /// The shape of the scores: the number of nodes and of classes.
+    /// The shape of the scores: rows, usually nodes, and columns, usually classes.
     pub fn shape(&self) -> (usize, usize) {
         self.shape
     }
@@ -143,13 +146,13 @@ impl<T: Real> Plan<T> {
         numbers * size_of::<T>() + self.longest(|p| p.mask_len) * size_of::<u64>()
     }
 
-    /// The size of the plan's dense constants in bytes.
+    /// The size of the plan's dense features and constants in bytes.
     pub fn constant_bytes(&self) -> usize {
         let entries = self.constants.dense.iter().map(|x| x.as_slice().len());
         entries.sum::<usize>() * size_of::<T>()
     }
 
-    /// The number of bytes that [`Plan::workspace`] allocates for a run with this number of threads.
+    /// The size in bytes of a [`Plan::workspace`] with this number of threads, with gradients.
     pub fn allocated_bytes(&self, threads: usize) -> usize {
         let more_scratch = self.longest(|p| p.scratch_len) * (threads.max(1) - 1);
         self.workspace_bytes() + (more_scratch + self.param_len()) * size_of::<T>()
@@ -191,13 +194,13 @@ impl<T: Real> Plan<T> {
     }
 }
 
-/// Execution. The functions that take a workspace panic if it belongs to another plan or if the length of the
-/// parameter vector differs from that of [`Plan::zeros`].
+/// Execution. The functions that run a program panic if the workspace belongs to another plan or if the length
+/// of the parameter vector differs from that of [`Plan::zeros`].
 impl<T: Real> Plan<T> {
     /// Runs one forward and backward pass; equal streams give the same dropout.
     ///
-    /// Returns the loss; its gradient is in [`Workspace::gradients`]. The entries of running statistics are not
-    /// gradients; see [`RUNNING`](super::RUNNING).
+    /// Returns the loss; its gradient is in [`Workspace::gradients`]. In plans that use the statistics of the
+    /// batch, the entries of running statistics are not gradients; see [`RUNNING`](super::RUNNING).
     ///
     /// # Panics
     /// If the targets do not fit [`Plan::shape`].
@@ -228,14 +231,15 @@ impl<T: Real> Plan<T> {
         self.replay(&self.train, work, params, Some((targets, stream)), Some(timer))
     }
 
-    /// Computes the scores, `[n, C]` row by row, without dropout and with running statistics.
+    /// Computes the scores, `[n, C]` row by row in the order of the node numbers, without dropout and with running
+    /// statistics.
     pub fn scores<'w>(&self, work: &'w mut Workspace<T>, params: &[T]) -> &'w [T] {
         self.replay(&self.evaluate, work, params, None, None);
         output(&self.evaluate, work, self.logits)
     }
 
-    /// Whether [`Plan::gradient`] computes the same scores as [`Plan::scores`] and keeps them: in models without
-    /// dropout and batch statistics, but not in plans of [`Plan::compile_frozen`] and
+    /// Whether [`Plan::gradient`] computes the same scores as [`Plan::scores`] and keeps them: if the tape has no
+    /// dropout or batch statistics, but not in plans of [`Plan::compile_frozen`] and
     /// [`Plan::compile_watching`].
     pub fn gradient_keeps_scores(&self) -> bool {
         self.training_scores.is_some()
@@ -273,7 +277,8 @@ impl<T: Real> Plan<T> {
         self.named.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Computes the values named with [`Tape::name`](super::Tape::name), without dropout and with running statistics.
+    /// Computes the values named with [`Tape::name`](super::Tape::name), without dropout and with running statistics;
+    /// an empty list without named values.
     pub fn values(&self, work: &mut Workspace<T>, params: &[T]) -> Vec<(String, Mat<T>)> {
         let Some(program) = &self.inspect else { return vec![] };
         self.replay(program, work, params, None, None);

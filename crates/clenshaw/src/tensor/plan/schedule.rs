@@ -1,21 +1,22 @@
 //! Sixth pass: divides a program into stages and chunks, and assigns its memory.
 //!
-//! Instructions that read only the same rows of each other's results form a stage. A stage runs all of its
-//! instructions on one block of 64 rows before the next block, so that the results of one instruction are
-//! in cache for the next. A computed buffer that only one stage uses, block by block, is one block tall.
+//! Consecutive instructions over the same number of rows that read only the same rows of each other's results
+//! form a stage. A stage runs all of its instructions on one block of 64 rows before the next block, so that
+//! the results of one instruction are in cache for the next. A computed buffer that only one stage uses, block
+//! by block, is one block tall.
 //!
 //! Threads share the rows of a stage in chunks of whole blocks. There are three kinds of chunks:
 //!
 //! - A stage with a product in which rows share sums has the chunks of these sums, which depend on the graph
 //!   alone.
-//! - Otherwise, a stage that sums over rows has *reduction chunks*: equal numbers of rows, at most 32 chunks up
-//!   to half a million rows. The sums of the chunks are added in order, so the boundaries affect the last
+//! - Otherwise, a stage that sums over rows has *reduction chunks* of equal numbers of rows, at most 32 up to
+//!   half a million rows. The sums of the chunks are added in order, so the boundaries affect the last
 //!   bits of the result. They depend on the number of rows alone.
 //! - All other stages have *balanced chunks*: about equal work, counted in rows and in entries of
 //!   sparse matrices. The boundaries do not affect the results.
 //!
-//! A product with a large operator whose entries are distributed unevenly over the reduction chunks does not
-//! share a stage with a sum over rows.
+//! A product with a large sparse matrix whose entries are distributed unevenly over the reduction chunks does
+//! not share a stage with a sum over rows.
 
 use super::instr::{Access, Buf, BufKind, BufSpec, Info, Instr, Listing, ReduceInto, Work};
 use crate::tensor::BLOCK_ROWS as BLOCK;
@@ -32,8 +33,8 @@ const ROW_WORK: usize = 8;
 const MIN_CHUNK_WORK: usize = 2048;
 /// The approximate maximum number of balanced chunks.
 const MAX_BALANCED_CHUNKS: usize = 1024;
-/// Products with operators of fewer entries than this may share a stage with a sum over rows, even if their
-/// entries are distributed unevenly.
+/// Products with sparse matrices of fewer entries than this may share a stage with a sum over rows, even if
+/// their entries are distributed unevenly.
 const SPLIT_ENTRIES: usize = 1 << 20;
 
 /// A sequence of instructions over the same number of rows, executed block by block.
@@ -52,13 +53,13 @@ pub(super) struct Step {
     pub info: Info,
     /// The partial sums of an instruction that sums over rows; `None` for other instructions.
     pub partials: Option<Partials>,
-    /// The number of slots of shared sums in a product with an operator.
+    /// The number of slots of shared sums in a product with an operator; 0 for other instructions.
     pub n_slots: usize,
     /// The offset of these slots in each thread's scratch memory.
     pub slots_offset: usize,
 }
 
-/// The partial sums of the chunks of a stage: `size` numbers per chunk, `stride` apart.
+/// The partial sums of an instruction: `size` numbers for each chunk of the stage, `stride` apart.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Partials {
     pub offset: usize,
@@ -171,7 +172,7 @@ pub(super) fn schedule<'a>(
     }
 }
 
-/// Whether an instruction may run block by block after those of a stage.
+/// Whether an instruction may be added to the end of a stage.
 fn can_join<'a>(
     stage: &Stage,
     rows: usize,
@@ -214,8 +215,8 @@ fn shared_chunks<'a>(
     stage.steps.iter().find_map(|step| sparse_rows(&step.info.work)?.chunks)
 }
 
-/// Whether a reduction chunk has more than twice its share of the entries of a large sparse matrix. Chunks in
-/// which rows share sums have about equal work.
+/// Whether a reduction chunk has more than twice its share of the entries of a large sparse matrix; false if
+/// rows share sums, because the chunks of these sums have about equal work.
 fn is_uneven(rows: SparseRows<'_>) -> bool {
     let offsets = rows.offsets;
     if rows.chunks.is_some() {
@@ -227,8 +228,8 @@ fn is_uneven(rows: SparseRows<'_>) -> bool {
     n_entries >= SPLIT_ENTRIES && most.unwrap_or(0) > 2 * n_entries / chunks.len()
 }
 
-/// Chunks of equal numbers of rows, except for the last one; changing the boundaries changes the last
-/// bits of every sum over rows.
+/// Chunks of equal numbers of rows, except for the last one. The boundaries affect the last bits of sums over
+/// rows.
 fn reduction_chunks(rows: usize) -> Vec<Range<usize>> {
     let n_chunks = REDUCTION_CHUNKS.max(rows / REDUCTION_CHUNK_ROWS);
     let chunk_rows = rows.div_ceil(n_chunks).next_multiple_of(BLOCK);
@@ -301,7 +302,8 @@ fn lifetimes<I: IntoIterator<Item = usize>>(
     lifetimes
 }
 
-/// Returns the slot of every buffer, the length of the arena, and that of a thread's scratch memory.
+/// Returns the memory of every buffer, the length of the arena, and that of a thread's scratch memory. Also
+/// assigns scratch memory to the shared sums of each step.
 fn place_buffers(
     stages: &mut [Stage],
     bufs: &[BufSpec],

@@ -18,8 +18,8 @@ const POLLS_BEFORE_YIELD: u32 = 1000;
 
 /// The threads that execute a plan and update parameters, including the caller's.
 ///
-/// Results do not depend on their number. The threads belong to the team and end with it; there is no
-/// global pool.
+/// Results do not depend on their number. The team starts all of them except the caller's, and they end when it
+/// is dropped; there is no global pool.
 pub struct ThreadTeam {
     shared: Arc<TeamState>,
     workers: Vec<JoinHandle<()>>,
@@ -126,7 +126,7 @@ impl TeamState {
         }
     }
 
-    /// Takes and runs the next chunk; returns whether there was one.
+    /// Takes and runs the next chunk; returns whether there was one. Records a panic in `failed`.
     fn run_next_chunk(&self, thread: usize) -> bool {
         let take = |ticket: u64| (ticket as u32 > 0).then(|| ticket - 1);
         let Ok(ticket) = self.ticket.fetch_update(AcqRel, Acquire, take) else { return false };
@@ -169,7 +169,7 @@ impl TeamState {
         }
     }
 
-    /// Sleeps until there is work; returns whether the thread should end.
+    /// Sleeps until there is work or the thread should end; returns whether it should end.
     fn sleep(&self) -> bool {
         let mut should_end =
             self.should_end.lock().expect("no thread panics while it holds the lock");

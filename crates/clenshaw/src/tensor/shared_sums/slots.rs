@@ -15,8 +15,8 @@ pub(super) struct SlotAssignment {
 }
 
 impl SlotAssignment {
-    /// Every sum is computed before the first block that uses it, after the sums that it uses; its slot is
-    /// reused after the last sum or row that needs it.
+    /// Orders the sums of a chunk and assigns slots to them. Every sum is computed before the first block that
+    /// uses it, after the sums that it uses; its slot is reused after the last sum or row that needs it.
     pub fn new(chunk: &ChunkSums) -> Self {
         let blocks = blocks_of_sums(chunk);
         let last_uses = last_uses(chunk, &blocks);

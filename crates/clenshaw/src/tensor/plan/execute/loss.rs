@@ -9,7 +9,8 @@ use crate::tensor::plan::targets::TargetKind;
 use std::ops::Range;
 
 impl<T: Real> ThreadContext<'_, T> {
-    /// Writes the gradient of the loss for a block of rows, and adds their loss to the partial sum of the chunk.
+    /// Writes the gradient of the loss for a block of rows, and accumulates their loss in the partial sum of the
+    /// chunk.
     ///
     /// # Safety
     /// As for [`ThreadContext::execute`].
@@ -39,7 +40,8 @@ impl<T: Real> ThreadContext<'_, T> {
         kernel::accumulate(&[loss], partial, !block.is_first);
     }
 
-    /// Writes the gradient of the loss of consecutive nodes; returns their loss.
+    /// Writes the gradient of the loss of nodes with consecutive numbers, which have these scores; returns their
+    /// loss.
     fn loss(&self, nodes: Range<usize>, scores: &[T], grad: &mut [T]) -> T {
         let targets = self.targets();
         let cols = scores.len() / nodes.len();

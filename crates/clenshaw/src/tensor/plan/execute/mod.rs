@@ -4,8 +4,8 @@
 //! sums          weighted sums, including products with an operator; inner products and sums over rows
 //! products      dense and sparse matrix products, weight gradients and transposes
 //! attention     attention over neighbours and its gradients
-//! elementwise   gates, functions of one or two numbers, bf16
-//! rows          functions of whole rows, columns copied between matrices, running products
+//! elementwise   gates, element-wise functions and their gradients, conversion to bf16
+//! rows          functions of whole rows, copies of rows and columns, running products
 //! loss          the loss and its gradient
 //! ```
 
@@ -37,7 +37,7 @@ pub(super) struct Memory<T> {
     pub params: *const T,
 }
 
-// SAFETY: threads access disjoint rows; see `Plan::replay`.
+// SAFETY: no thread accesses rows that another one writes; see `Plan::replay`.
 unsafe impl<T: Sync> Sync for Memory<T> {}
 
 /// The context in which one thread executes instructions.
@@ -64,7 +64,7 @@ struct Block<'a> {
 /// Access to memory.
 ///
 /// # Safety
-/// All of these functions require what [`ThreadContext::execute`] requires: the workspace belongs to the
+/// The unsafe functions require what [`ThreadContext::execute`] requires: the workspace belongs to the
 /// plan, no other thread writes the rows that are read or accesses those that are written, and an
 /// instruction does not write a buffer that it reads.
 impl<'a, T: Real> ThreadContext<'a, T> {
@@ -141,7 +141,7 @@ impl<'a, T: Real> ThreadContext<'a, T> {
     }
 
     /// The node numbers of these rows if the plan reorders nodes and the buffer has as many rows as there are
-    /// nodes, otherwise the row numbers. The caller must check that the rows belong to nodes.
+    /// nodes, otherwise the row numbers. To be called only for buffers of values that are per node.
     fn row_numbers(&self, buf: Buf, rows: &Range<usize>) -> RowNumbers<'a> {
         match &self.plan.constants.order {
             Some(order) if order.n_nodes() == self.program.bufs[buf].rows => {
@@ -168,8 +168,8 @@ impl<'a, T: Real> ThreadContext<'a, T> {
 }
 
 impl<T: Real> ThreadContext<'_, T> {
-    /// Executes an instruction on a block of rows; `is_first` states whether it is the first block of its
-    /// chunk.
+    /// Executes an instruction on a block of rows of the chunk with this index; `is_first` states whether it is
+    /// the first block of the chunk.
     ///
     /// # Safety
     /// The workspace behind `memory` and the program belong to the plan; no other thread works on these
@@ -220,9 +220,9 @@ impl<T: Real> ThreadContext<'_, T> {
     }
 
     /// Adds the partial sums of all chunks, in the order of the chunks, for an instruction that sums over
-    /// rows; `part` is the range of entries to add. The sums are written to the destination of the
-    /// instruction or, for `Instr::Loss`, to the partial sums of the first chunk. Other instructions have
-    /// nothing to add.
+    /// rows; `part` is the range of entries to add. The sums overwrite the destination of the instruction or are
+    /// added to it, as its [`Reduction`](super::instr::Reduction) states; the total of `Instr::Loss` replaces the
+    /// partial sum of the first chunk. Does nothing for other instructions.
     ///
     /// # Safety
     /// As for [`ThreadContext::execute`]; all chunks are done, and no other thread works on this part.

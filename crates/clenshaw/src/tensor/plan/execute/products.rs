@@ -8,7 +8,8 @@ use crate::tensor::plan::schedule::Step;
 use std::ops::Range;
 
 impl<T: Real> ThreadContext<'_, T> {
-    /// Executes a matrix product, weight gradient or transpose on a block of rows.
+    /// Executes a matrix product, weight gradient or transpose on a block of rows; a dense weight gradient is
+    /// accumulated in the partial sums of the chunk.
     ///
     /// # Safety
     /// As for [`ThreadContext::execute`].

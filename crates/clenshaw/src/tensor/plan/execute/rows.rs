@@ -1,4 +1,4 @@
-//! Row-wise instructions, and the running product of a column.
+//! Row-wise instructions, `RestoreOrder`, and the running product of a column.
 
 use super::ThreadContext;
 use crate::tensor::Real;
@@ -7,7 +7,7 @@ use crate::tensor::plan::instr::Instr;
 use std::ops::Range;
 
 impl<T: Real> ThreadContext<'_, T> {
-    /// Executes a row-wise instruction or a running product on a block of rows.
+    /// Executes a row-wise instruction, `RestoreOrder` or a running product on a block of rows.
     ///
     /// # Safety
     /// As for [`ThreadContext::execute`].

@@ -8,7 +8,7 @@ use crate::tensor::plan::schedule::Step;
 use std::ops::Range;
 
 impl<T: Real> ThreadContext<'_, T> {
-    /// Executes a weighted sum on a block of rows, or adds the block to the partial sums of a sum over
+    /// Executes a weighted sum on a block of rows, or accumulates the block in the partial sums of a sum over
     /// rows.
     ///
     /// # Safety

@@ -79,8 +79,8 @@ impl Tape {
         self.gate("relu_star", x, Act::ReluStar, 0.0)
     }
 
-    /// Inverted dropout at rate `drop` in training: kept entries are divided by `1 - drop`. The identity
-    /// otherwise.
+    /// Inverted dropout in training, and the identity otherwise. Entries are kept with the probability
+    /// `1 - drop`, rounded to a multiple of 2^-16, and divided by it.
     pub fn dropout<X: LinearInput>(&mut self, x: X, drop: f64) -> X {
         assert!((0.0..1.0).contains(&drop), "dropout: rate {drop}; expected 0 <= rate < 1");
         let node = self.node("dropout", x.var());
@@ -160,7 +160,7 @@ impl Tape {
         self.map("reciprocal", x, Map::Reciprocal)
     }
 
-    /// `1 / x` where x is larger than `threshold`, 0 elsewhere; element-wise.
+    /// `1 / x`, but 0 where `x <= threshold`; element-wise.
     pub fn reciprocal_above(&mut self, x: Var, threshold: f64) -> Var {
         self.map("reciprocal_above", x, Map::ReciprocalAbove(threshold))
     }
@@ -234,13 +234,13 @@ impl Tape {
         self.derive("inner_products", Op::InnerProducts(a, b), (rows, cols))
     }
 
-    /// The transpose of a matrix whose rows are not nodes.
+    /// The transpose of a constant, a parameter or a value that is computed from them alone.
     ///
     /// # Panics
-    /// If the value has a row per node: in a plan, these rows may have another order than the nodes.
+    /// If the value is computed from node features: a plan may store rows of nodes in another order.
     pub fn transpose(&mut self, x: Var) -> Var {
         let x = self.node("transpose", x);
-        assert!(!self.nodes[x].per_node, "transpose: a value with a row per node");
+        assert!(!self.nodes[x].per_node, "transpose: a value computed from node features");
         let (rows, cols) = self.dims(x);
         self.derive("transpose", Op::Transpose(x), (cols, rows))
     }
@@ -255,7 +255,7 @@ impl Tape {
 
     /// Batch normalisation, `(x - mean) / sqrt(var + eps) gamma + beta`.
     ///
-    /// Mean and variance are those of the columns in training, their running averages otherwise.
+    /// Mean and variance are those of each column in training, their running averages otherwise.
     /// Declares the parameters `NAME.gamma` and `NAME.beta` in `group` and, in [`RUNNING`], `NAME.mean`
     /// and `NAME.var`, the running average of the unbiased variance. Ioffe & Szegedy 2015.
     pub fn batch_norm(&mut self, name: &str, x: Var, eps: f64, group: &'static str) -> Var {
