@@ -24,11 +24,12 @@ pub struct Predictions {
     pub parts: Vec<&'static str>,
     /// For each node, whether it has a label.
     pub is_labelled: Vec<bool>,
-    /// Warnings about the graph and about how it was read.
+    /// Warnings about the graph, how it was read, and how it differs from the graph of the training.
     pub warnings: Vec<String>,
 }
 
 impl Predictions {
+    /// Predictions for all nodes of `dataset`, with its class names; without a split, all parts are empty.
     pub(super) fn new(dataset: &Dataset, split: Option<&Split>, probabilities: Mat<f32>) -> Self {
         let mut parts = vec![""; dataset.graph.n_nodes()];
         let lists = split.map(|split| split.parts().into_iter().zip(["train", "val", "test"]));
@@ -85,15 +86,15 @@ impl FinishedRun {
     }
 }
 
-/// A warning if a graph has another digest than when a model was trained.
+/// A warning if the digest of a graph is not that of the graph on which a model was trained.
 pub(super) fn change_warning(dataset: &Dataset, trained_sha256: &str) -> Option<String> {
     let name = &dataset.name;
     (dataset.sha256() != trained_sha256)
         .then(|| format!("`{name}` has changed since the model was trained"))
 }
 
-/// Reads the finished run with this seed or, without `seed`, the one with the lowest validation loss. Fails
-/// if there is no such run.
+/// Reads the finished run with this seed or, without `seed`, the best one, see
+/// [`Summary::best_run`](super::Summary::best_run). Fails if there is no such run or a record is invalid.
 pub fn read_run(folder: &Path, seed: Option<u64>) -> Result<FinishedRun> {
     let (files, request) = RunFolder::open_existing(folder)?;
     let place = folder.display().to_string();
@@ -104,8 +105,9 @@ pub fn read_run(folder: &Path, seed: Option<u64>) -> Result<FinishedRun> {
 
 /// Applies a trained run to the graph it was trained on, or to another graph with the same features.
 ///
-/// Without `seed`, the finished run with the lowest validation loss is used. Fails if there is no such run, if
-/// the model or the graph cannot be loaded or they do not match, or if the split cannot be drawn.
+/// Without `seed`, the best finished run is used, see [`Summary::best_run`](super::Summary::best_run). On another
+/// graph, all [`parts`](Predictions::parts) are empty. Fails if there is no such run, if the model or the graph
+/// cannot be loaded or they do not match, or if the split cannot be drawn.
 pub fn predict(
     folder: &Path,
     store: &Store,
@@ -126,6 +128,8 @@ pub fn predict(
             dataset.warnings.extend(changed);
             let split = request.split.draw(&dataset, seed)?;
             let probabilities = model.predict(&dataset, threads)?;
+            // If the labels have changed, the graph may have other classes than the model.
+            dataset.class_names = model.class_names().to_vec();
             Ok(Predictions::new(&dataset, Some(&split), probabilities))
         }
     }
@@ -152,8 +156,8 @@ pub(super) fn trained_model(files: &RunFolder, place: &str, seed: u64) -> Result
     TrainedModel::from_bytes(&file, &files.read(seed, "model.safetensors")?)
 }
 
-/// Returns the record of the finished run with this seed or, without `seed`, of the finished run with the
-/// lowest validation loss; fails if there is no such run.
+/// Returns the record of the finished run with this seed or, without `seed`, of the best finished run, see
+/// [`best_record`]; fails if there is no such run or a record is invalid.
 pub(super) fn choose_run(
     files: &RunFolder,
     request: &Request,
@@ -165,7 +169,7 @@ pub(super) fn choose_run(
 }
 
 /// Returns the record of the finished run with this seed or, without `seed`, of all finished runs; fails if
-/// there is no such run.
+/// there is no such run or a record is invalid.
 pub(super) fn finished_records(
     files: &RunFolder,
     request: &Request,
@@ -193,5 +197,53 @@ fn csv_field(text: &str) -> String {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
         text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{RunOptions, TrainingJob, run};
+    use std::fs;
+    use std::sync::atomic::AtomicBool;
+
+    /// Writes a ring of 20 nodes with the classes `a` and `b`; the first node has the label `first`.
+    fn write_graph(folder: &Path, first: &str) {
+        let mut nodes = format!("id,label,x\n0,{first},0\n");
+        let mut edges = "source,target\n0,1\n".to_owned();
+        for i in 1..20 {
+            let label = if i % 2 == 0 { "a" } else { "b" };
+            writeln!(nodes, "{i},{label},{}", i % 2).unwrap();
+            writeln!(edges, "{i},{}", (i + 1) % 20).unwrap();
+        }
+        fs::write(folder.join("nodes.csv"), nodes).unwrap();
+        fs::write(folder.join("edges.csv"), edges).unwrap();
+    }
+
+    #[test]
+    fn predictions_on_a_changed_graph_have_the_classes_of_the_model() {
+        let folder = tempfile::tempdir().unwrap();
+        let (graph, out) = (folder.path().join("mine"), folder.path().join("run"));
+        fs::create_dir(&graph).unwrap();
+        write_graph(&graph, "a");
+        let mut request = Request::new(&graph.display().to_string(), "mlp").unwrap();
+        request.set("max_epochs", "2").unwrap();
+        request.set("split", "ratio:60/20/20").unwrap();
+        let options = RunOptions {
+            threads: 1,
+            store: &Store::only(folder.path()),
+            resume: false,
+            on_event: &|_, _| {},
+            cancel: &AtomicBool::new(false),
+        };
+        run(&TrainingJob { request, folder: Some(out.clone()) }, &options).unwrap();
+
+        // The graph now has a third class, and it is the first one.
+        write_graph(&graph, "New");
+        let predictions = predict(&out, options.store, None, None, 1).unwrap();
+        assert_eq!(predictions.class_names, ["a", "b"]);
+        assert!(predictions.to_csv(&[0]).starts_with("node,prediction,a,b,part\n"));
+        let warning = predictions.warnings.last().unwrap();
+        assert!(warning.contains("has changed since the model was trained"), "{warning}");
     }
 }
