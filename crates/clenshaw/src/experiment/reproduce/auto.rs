@@ -12,10 +12,10 @@
 //! ```
 //!
 //! A cell is one search: a graph and a split. Its portfolio was chosen without the graph and its variants. All
-//! methods learn from the training nodes of the split, use its validation nodes as they like, and are scored
-//! on its test nodes. The scores of models with published settings come from receipts of the same data and
-//! split. The regret is the mean score of the best of these models, chosen by its mean test score, minus that
-//! of `auto`: the model is chosen with knowledge that no user has.
+//! methods may use the training and validation nodes of the split, and are scored on its test nodes. The scores
+//! of models with a preset come from receipts of the same data and split. The regret is the mean score of the
+//! best of these models minus that of `auto`. The best model is the one with the highest mean test score, which
+//! is not known when a model is chosen.
 
 use super::cells::{CellTask, ExperimentOptions};
 use super::graph_statistics::load_if_present;
@@ -37,10 +37,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// The largest number of runs.
+/// The largest number of runs per graph.
 const MAX_RUNS: usize = 100;
 
-/// The comparison of `auto` with single models.
+/// The comparison of `auto` with single models and baselines.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AutoExperiment {
@@ -68,18 +68,18 @@ struct AutoColumn {
 struct AutoRecord {
     graph: String,
     seed: u64,
-    /// The ensemble.
+    /// The score of the ensemble.
     auto: f64,
-    /// The best single model.
+    /// The score of the best single model of the search.
     single: f64,
-    /// The entry of the portfolio that it comes from.
+    /// The title of its configuration.
     single_name: String,
     logistic_regression: f64,
     label_propagation: f64,
     majority: f64,
     trials: usize,
     seconds: f64,
-    /// Models with published settings, from receipts.
+    /// The models with a preset for the graph, and their scores, from receipts.
     published: Vec<(String, f64)>,
 }
 
@@ -97,25 +97,32 @@ impl AutoExperiment {
             }
             split.parse::<SplitKind>().map_err(|error| error.with_place(place))?;
         }
+        let budget = experiment.budget;
+        if Duration::try_from_secs_f64(budget).is_err() {
+            let problem = format!("`budget` is {budget}; expected a number of seconds");
+            return Err(Error::Data { place: place.into(), problem });
+        }
         Ok(experiment)
     }
 
-    /// Another time budget per search.
+    /// Replaces the time budget per search.
     pub fn with_budget(self, budget: Duration) -> Self {
         Self { budget: budget.as_secs_f64(), ..self }
     }
 
-    /// Ends every search after this many trials, without a time budget.
+    /// Replaces the time budget by a number of trials per search.
     pub fn with_trials(self, trials: usize) -> Self {
         Self { trials: Some(trials), ..self }
     }
 
-    /// Receipts with scores of models with published settings.
+    /// Adds the receipts from which the scores of models with presets are taken.
     pub fn with_receipts(self, receipts: Receipts) -> Self {
         Self { receipts: Some(receipts), ..self }
     }
 
-    /// Runs the searches on the selected graphs that are on this machine, one after the other.
+    /// Runs the searches on the selected graphs that are on this machine, one after the other; the other graphs
+    /// are listed as missing. Fails if the selection contains an unknown graph, a graph cannot be loaded, a search
+    /// fails, or the experiment is cancelled.
     pub fn measure(&self, options: &ExperimentOptions<'_>) -> Result<ResultPage> {
         let names: Vec<&str> = self.columns.iter().map(|column| &*column.graph).collect();
         options.selection.check(&[("graph", &names)])?;
@@ -132,17 +139,15 @@ impl AutoExperiment {
                 }
             }
         }
-        // Searches share all threads, so they run one at a time.
-        let &ExperimentOptions { store, folder, selection, runs, on_progress, cancel, .. } =
-            options;
-        let sequential =
-            ExperimentOptions { threads: 1, store, folder, selection, runs, on_progress, cancel };
-        let results = sequential.run_cells(&cells, |search| self.search(*search, options))?;
+        // Every search uses all threads.
+        let results = options.run_cells_in_turn(&cells, |search| self.search(*search, options))?;
         let mut page = self.page(results.records, missing);
         page.notes.extend(results.provenance);
         Ok(page)
     }
 
+    /// The cells of a column, one per seed; `data` is the digest of its graph, and `runs` can only lower the number
+    /// of seeds.
     fn cells(&self, index: usize, data: &str, runs: Option<usize>) -> Vec<CellTask<Search>> {
         let runs = runs.map_or(self.runs, |runs| runs.min(self.runs)).min(MAX_RUNS) as u64;
         let AutoColumn { graph, split } = &self.columns[index];
@@ -158,7 +163,7 @@ impl AutoExperiment {
         (0..runs).map(cell).collect()
     }
 
-    /// One search and the baselines.
+    /// Runs one search and the baselines.
     fn search(&self, (index, seed): Search, options: &ExperimentOptions<'_>) -> Result<AutoRecord> {
         let AutoColumn { graph, split } = &self.columns[index];
         let kind: SplitKind = split.parse()?;
@@ -195,7 +200,7 @@ impl AutoExperiment {
         })
     }
 
-    /// The scores of models with published settings on a split, from receipts.
+    /// The models with a preset `paper` for the graph that have a receipt on this split, and their scores.
     fn published(
         &self,
         graph: &str,
@@ -222,6 +227,7 @@ impl AutoExperiment {
         Ok(found)
     }
 
+    /// The result page, with one row per graph that has records.
     fn page(&self, records: Vec<AutoRecord>, missing: Vec<String>) -> ResultPage {
         let mut table = Table::new([
             "graph",
@@ -302,7 +308,8 @@ impl AutoExperiment {
     }
 }
 
-/// Runs or resumes a search; its models are deleted when it is complete.
+/// Runs or resumes a search; its models are deleted when it is complete. Returns [`Error::Interrupted`] if it was
+/// cancelled.
 fn run(
     request: &AutoRequest,
     folder: &Path,
@@ -330,7 +337,7 @@ fn run(
     Ok(answer)
 }
 
-/// The published model with the highest mean score on all splits, among those with a score on each.
+/// Of the published models with a score on every split, the one with the highest mean score, and that mean.
 fn best_published(records: &[&AutoRecord]) -> Option<(String, f64)> {
     let first = records.first()?;
     let mean = |name: &str| {
@@ -344,6 +351,7 @@ fn best_published(records: &[&AutoRecord]) -> Option<(String, f64)> {
     means.reduce(|best, next| if next.1 > best.1 { next } else { best })
 }
 
+/// Formats a fraction in percent, without the sign.
 fn points(share: f64) -> String {
     format!("{:.2}", 100.0 * share)
 }
@@ -359,6 +367,13 @@ mod tests {
     fn experiment() -> AutoExperiment {
         let ExperimentKind::Auto(text) = find_experiment("auto").unwrap().kind else { panic!() };
         AutoExperiment::from_toml("auto.toml", text).unwrap()
+    }
+
+    #[test]
+    fn rejects_an_invalid_budget() {
+        let text = "title = \"t\"\nsource = \"s\"\nbudget = -1.0\nruns = 1\ncolumn = []\n";
+        let error = AutoExperiment::from_toml("a.toml", text).unwrap_err().to_string();
+        assert_eq!(error, "a.toml: `budget` is -1; expected a number of seconds");
     }
 
     #[test]
@@ -389,7 +404,7 @@ mod tests {
         let (store, cancel) = (Store::only(folder.path()), AtomicBool::new(false));
         let selection: Selection = "graph=csbm".parse().unwrap();
         let options = ExperimentOptions {
-            threads: 1,
+            threads: 2,
             store: &store,
             folder: folder.path(),
             selection: &selection,
@@ -398,6 +413,8 @@ mod tests {
             cancel: &cancel,
         };
         let page = experiment().with_trials(2).measure(&options).unwrap();
+        let provenance = page.notes.last().unwrap();
+        assert!(provenance.ends_with("(threads: 2)."), "{provenance}");
         let record = &page.records[0];
         assert_eq!((&record["graph"], &record["trials"]), (&json!("csbm"), &json!(2)));
         let score = |key: &str| record[key].as_f64().unwrap();

@@ -5,8 +5,8 @@
 //! <folder>/records/<cell>.json      {"settings": .., "provenance": .., "record": ..}
 //! ```
 //!
-//! The record of a cell depends on its settings only. A cell with a saved record of the same settings is
-//! not computed again, so an experiment can be stopped at any time and resumed.
+//! A cell with a saved record of the same settings is not computed again, so an experiment can be stopped at
+//! any time and resumed.
 
 use super::Selection;
 use crate::data::Store;
@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// How an experiment is executed, and which part of it.
 pub struct ExperimentOptions<'a> {
-    /// Maximum number of threads; it does not change results.
+    /// Maximum number of threads.
     pub threads: usize,
     /// The data folders and the cache from which graphs are loaded.
     pub store: &'a Store,
@@ -32,7 +32,7 @@ pub struct ExperimentOptions<'a> {
     pub folder: &'a Path,
     /// The part of the experiment to run.
     pub selection: &'a Selection,
-    /// Number of runs, instead of that in the experiment's file; an error if the experiment has no runs.
+    /// Requested number of runs; `None` for that in the experiment's file. An experiment can limit or reject it.
     pub runs: Option<usize>,
     /// Called at the start and for every finished cell, from several threads.
     pub on_progress: &'a (dyn Fn(CellProgress<'_>) + Sync),
@@ -50,7 +50,8 @@ pub struct CellProgress<'a> {
     pub cell: Option<&'a str>,
 }
 
-/// A cell to compute: its name, the settings that determine its record, and the input of the computation.
+/// A cell to compute: its name, the settings with which a saved record must agree, and the input of the
+/// computation.
 pub(super) struct CellTask<T> {
     pub name: String,
     pub settings: Value,
@@ -82,17 +83,37 @@ impl ExperimentOptions<'_> {
         cells: &[CellTask<T>],
         compute: impl Fn(&T) -> Result<R> + Sync,
     ) -> Result<CellResults<R>> {
+        self.run_cells_on(self.threads, 1, cells, compute)
+    }
+
+    /// As [`run_cells`](Self::run_cells), but computes one cell at a time; `compute` may use all threads.
+    pub(super) fn run_cells_in_turn<T: Sync, R: Serialize + DeserializeOwned + Send + Sync>(
+        &self,
+        cells: &[CellTask<T>],
+        compute: impl Fn(&T) -> Result<R> + Sync,
+    ) -> Result<CellResults<R>> {
+        self.run_cells_on(1, self.threads, cells, compute)
+    }
+
+    /// As [`run_cells`](Self::run_cells), with `n_parallel` cells at a time and `threads` threads for each.
+    fn run_cells_on<T: Sync, R: Serialize + DeserializeOwned + Send + Sync>(
+        &self,
+        n_parallel: usize,
+        threads: usize,
+        cells: &[CellTask<T>],
+        compute: impl Fn(&T) -> Result<R> + Sync,
+    ) -> Result<CellResults<R>> {
         let folder = self.folder.join("records");
         fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
         files::remove_partials(&folder, |process| !files::is_running(process));
         let (done, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         let total = cells.len();
         (self.on_progress)(CellProgress { done: 0, total, cell: None });
-        let results = parallel::map(self.threads, cells, |cell| {
+        let results = parallel::map(n_parallel, cells, |cell| {
             if self.cancel.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            let result = load_or_compute(&folder, cell, &compute);
+            let result = load_or_compute(&folder, cell, threads, &compute);
             failed.fetch_or(result.is_err(), Ordering::Relaxed);
             if result.is_ok() {
                 let done = done.fetch_add(1, Ordering::Relaxed) + 1;
@@ -107,10 +128,11 @@ impl ExperimentOptions<'_> {
     }
 }
 
-/// Returns the saved record of a cell, or computes and saves it.
+/// Returns the saved record of a cell, or computes it, with up to `threads` threads, and saves it.
 fn load_or_compute<T, R: Serialize + DeserializeOwned>(
     folder: &Path,
     cell: &CellTask<T>,
+    threads: usize,
     compute: impl Fn(&T) -> Result<R>,
 ) -> Result<StoredRecord<R>> {
     let path = folder.join(format!("{}.json", cell.name));
@@ -118,15 +140,15 @@ fn load_or_compute<T, R: Serialize + DeserializeOwned>(
         return Ok(stored);
     }
     let record = compute(&cell.input)?;
-    let stored =
-        StoredRecord { settings: cell.settings.clone(), provenance: Provenance::now(1), record };
+    let provenance = Provenance::now(threads);
+    let stored = StoredRecord { settings: cell.settings.clone(), provenance, record };
     match folder::write(&path, &folder::json(&stored)) {
         Err(error) if error.is_not_found() => Err(Error::FolderLost { folder: folder.to_owned() }),
         written => written.map(|()| stored),
     }
 }
 
-/// A saved record of the same settings; `None` if there is none or it cannot be read.
+/// The saved record if it has these settings; `None` if there is none or it cannot be read.
 fn load<R: DeserializeOwned>(path: &Path, settings: &Value) -> Option<StoredRecord<R>> {
     let stored: StoredRecord<R> = serde_json::from_slice(&files::read(path).ok()?).ok()?;
     (stored.settings == *settings).then_some(stored)
@@ -187,6 +209,17 @@ mod tests {
         fs::write(&c4, "{\"settings\"").unwrap();
         assert_eq!(times(3)[4], 12);
         assert_eq!(computed.load(Ordering::Relaxed), 15);
+    }
+
+    #[test]
+    fn records_state_the_threads_of_their_computation() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, cancel) = (Store::only(folder.path()), AtomicBool::new(false));
+        let options = options_in(folder.path(), &store, &cancel);
+        let parallel = options.run_cells(&cells(1), |i| Ok(*i)).unwrap().provenance.unwrap();
+        assert!(parallel.ends_with("(threads: 1)."), "{parallel}");
+        let in_turn = options.run_cells_in_turn(&cells(2), |i| Ok(*i)).unwrap().provenance.unwrap();
+        assert!(in_turn.ends_with("(threads: 3)."), "{in_turn}");
     }
 
     #[test]

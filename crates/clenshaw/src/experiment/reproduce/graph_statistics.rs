@@ -136,7 +136,7 @@ impl PublishedGraph {
     }
 }
 
-/// Loads a graph; `None` if its files are missing. Fails if they are invalid.
+/// Loads a graph; `None` if its files are missing. Fails if they are invalid or the graph is unknown.
 pub(super) fn load_if_present(store: &Store, name: &str) -> Result<Option<Dataset>> {
     match data::load_from(store, name) {
         Ok(dataset) => Ok(Some(dataset)),

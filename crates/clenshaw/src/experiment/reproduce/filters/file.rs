@@ -27,7 +27,7 @@ pub struct FiltersFile {
     pub columns: usize,
     /// Width of the border that is excluded from the loss, in pixels.
     pub border: usize,
-    /// Order of every filter.
+    /// Order of the polynomials, and of the models with a hyper-parameter `K`.
     pub order: usize,
     pub bases: BasesSection,
     pub networks: NetworksSection,
@@ -91,7 +91,8 @@ impl FiltersFile {
         Ok(file)
     }
 
-    /// The models with their hyper-parameters, in the order of the file. Fails if a model or a setting is unknown.
+    /// The models with their hyper-parameters, in the order of the file. Fails if a model or a setting is unknown
+    /// or a value is invalid.
     pub fn networks(&self, place: &str) -> Result<Vec<(&'static ModelInfo, Params)>> {
         let models = self.networks.models.iter();
         let models = models.map(|(name, set)| self.network(name, set));
@@ -99,7 +100,7 @@ impl FiltersFile {
     }
 
     /// The model's defaults without dropout, then the file's order and width, then the settings in `set`.
-    /// Fails if the model or a setting is unknown.
+    /// Fails if the model or a setting is unknown or a value is invalid.
     fn network(&self, name: &str, set: &Value) -> Result<(&'static ModelInfo, Params)> {
         let info = model::find(name)?;
         let mut hp = info.defaults();

@@ -31,16 +31,17 @@ impl FitSettings {
 /// The best epoch of a fit, the one with the lowest loss.
 #[derive(Clone, Copy, Debug)]
 pub struct FitResult {
-    /// The sum of squares with the parameters of the best epoch; not finite if the first loss was not.
+    /// The sum of squares with the parameters of the best epoch.
     pub sum_of_squares: f64,
-    /// The number of the best epoch, counted from one; 0 if the first loss was not finite.
+    /// The number of the best epoch, counted from one; 0 if no epoch had a finite loss.
     pub best_epoch: usize,
     /// Number of epochs trained.
     pub epochs: usize,
 }
 
 /// Minimises a loss with Adam and returns the parameters of the best epoch; stops at a loss that is not
-/// finite. `loss_and_gradient` writes the gradient to its second argument; its errors are returned.
+/// finite. `ranges` are the positions of the parameters in `start`. `loss_and_gradient` writes the gradient to its
+/// second argument; its errors are returned.
 fn minimise<T: Real>(
     start: &[T],
     ranges: impl IntoIterator<Item = Range<usize>>,
@@ -69,7 +70,8 @@ fn minimise<T: Real>(
 }
 
 /// Trains a network with one output per pixel and returns the parameters of the best epoch, whose sum of
-/// squares is recomputed in double precision. Returns [`Error::Interrupted`] if `cancel` is set.
+/// squares is recomputed from its scores in double precision. Returns [`Error::Interrupted`] if `cancel` is set
+/// during training.
 pub fn fit_network<T: Real>(
     plan: &Plan<T>,
     start: &[T],
@@ -131,7 +133,8 @@ impl QuadraticLoss {
     }
 }
 
-/// Minimises a quadratic loss with the same optimiser steps as [`fit_network`], but without a network.
+/// Minimises a quadratic loss with the same optimiser steps as [`fit_network`], but without a network; returns the
+/// coefficients of the best epoch.
 pub fn fit_coefficients(
     quadratic: &QuadraticLoss,
     start: &[f64],

@@ -71,8 +71,9 @@ fn squared_distance(r: f64, c: f64, m: (f64, f64)) -> f64 {
 
 /// A function that returns whether a point is inside a random box.
 fn random_box(stream: &mut Stream) -> impl Fn(f64, f64) -> bool + use<> {
-    let (m, height, width) = (centre(stream), 0.1 + 0.2 * stream.unit(), 0.1 + 0.2 * stream.unit());
-    move |r, c| (r - m.0).abs() < height && (c - m.1).abs() < width
+    let m = centre(stream);
+    let (half_height, half_width) = (0.1 + 0.2 * stream.unit(), 0.1 + 0.2 * stream.unit());
+    move |r, c| (r - m.0).abs() < half_height && (c - m.1).abs() < half_width
 }
 
 /// Rescales the values linearly to [0, 1].

@@ -61,7 +61,7 @@ pub fn basis(
 }
 
 /// Trains a model whose only feature is the grey value and whose only output is the filtered value. Returns
-/// [`Error::Interrupted`](crate::Error::Interrupted) if `cancel` is set.
+/// [`Error::Interrupted`](crate::Error::Interrupted) if `cancel` is set during training.
 pub fn learn_network(
     (info, hp): &(&'static ModelInfo, Params),
     graph: &Graph,

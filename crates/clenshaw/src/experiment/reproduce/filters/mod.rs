@@ -67,16 +67,16 @@ struct FilterTask {
 /// The result of one regression.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct FilterRecord {
-    /// `None` if the first loss was not finite.
+    /// `None` if it is not finite.
     sum_of_squares: Option<f64>,
-    /// `None` if the first loss was not finite.
+    /// `None` if the sum of squares is not finite.
     r_squared: Option<f64>,
-    /// The epoch with the lowest loss; 0 if nothing was trained or the first loss was not finite.
+    /// The epoch with the lowest loss; 0 if nothing was trained or no loss was finite.
     best_epoch: usize,
     epochs: usize,
     /// Estimate of the largest error of a target value.
     truth_error: f64,
-    /// The learned polynomial, if there is one.
+    /// The fitted polynomial; `None` for a network.
     filter: Option<Filter>,
     seconds: f64,
 }
@@ -123,7 +123,7 @@ impl Filters {
         Ok(page)
     }
 
-    /// The number of images to generate: the largest that any method uses.
+    /// The number of images: `runs` or, by default, the larger of the numbers for bases and networks.
     fn n_images(&self, options: &ExperimentOptions<'_>) -> usize {
         options.runs.unwrap_or(self.file.bases.images.max(self.file.networks.images))
     }
@@ -173,7 +173,7 @@ impl Filters {
         }
     }
 
-    /// Everything that determines a record, except the method, which is part of the cell's name. Saved
+    /// The settings that a saved record must agree with; the name of the cell identifies the method. Saved
     /// records contain these keys, so they must not be renamed.
     fn settings(&self, task: &FilterTask) -> Value {
         let FiltersFile { seed, rows, columns, border, order, bases, networks, .. } = &self.file;

@@ -41,17 +41,17 @@ impl Problem {
         entries.map(|((z, y), mask)| mask * (z - y).powi(2)).sum()
     }
 
-    /// `R^2 = 1 - sum (z - y)^2 / sum (y - mean y)^2` for a sum of squares.
+    /// `R^2 = 1 - sum (z - y)^2 / sum (y - mean y)^2` over inner pixels, given the first sum.
     pub fn r_squared(&self, sum_of_squares: f64) -> f64 {
         let n: f64 = self.mask.iter().sum();
         let mean = self.y.iter().zip(&self.mask).map(|(y, mask)| mask * y).sum::<f64>() / n;
         1.0 - sum_of_squares / self.sum_of_squares(&vec![mean; self.y.len()])
     }
 
-    /// The best polynomial of this order in P, and its sum of squares.
+    /// The best polynomial of at most this order in `p`, and its sum of squares.
     ///
     /// Solved in the Lanczos basis. Its vectors are orthogonal on the whole image but not on the inner
-    /// pixels, so a Gram-Schmidt pass follows.
+    /// pixels, so they are orthogonalised again by Gram-Schmidt.
     pub fn optimum(&self, p: &Operator, order: usize) -> (Filter, f64) {
         let krylov = Krylov::new(p, &self.x, order + 1);
         let masked = |v: &[f64]| -> Vec<f64> {

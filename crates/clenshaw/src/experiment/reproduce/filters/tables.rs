@@ -70,7 +70,7 @@ impl Filters {
     }
 
     /// One row per method, one column per response: the mean sum of squares and R² over the first `n_images`
-    /// images.
+    /// images; no entry if one of them is missing.
     fn error_table(&self, results: &FilterResults, methods: &[Method], n_images: usize) -> Table {
         self.table(results, methods, |target, method| {
             let found = results_for(results, target, method);
@@ -85,7 +85,7 @@ impl Filters {
     }
 
     /// One row per method, one column per response: the mean ratio of the sum of squares to that of least
-    /// squares, and the mean best epoch.
+    /// squares, and the mean best epoch; no entry if one of the sums is missing.
     fn ratio_table(&self, results: &FilterResults, methods: &[Method]) -> Table {
         self.table(results, methods, |target, method| {
             let optimum = |image: usize| {
@@ -128,8 +128,8 @@ impl Filters {
         table
     }
 
-    /// One chart per response with the target, the best polynomial and the learned ones, for the first
-    /// image.
+    /// One chart per response with results: the target, the best polynomial and those learned in [`CHART_BASES`],
+    /// for the first image.
     fn figures(&self, results: &FilterResults) -> Vec<(String, LineChart)> {
         let mut figures = vec![];
         for target in TargetResponse::ALL {
@@ -185,7 +185,10 @@ impl Filters {
                 "Images of {rows} x {columns} pixels with grey values in [0, 1]; a border of {border} \
                  pixels is excluded. Entries are means over images of the epoch with the lowest loss."
             ),
-            format!("Coefficients only: {}, starting from h = 1.", training(&bases.fit)),
+            format!(
+                "Coefficients only: {}, starting from the coefficients (1, 0, ..., 0).",
+                training(&bases.fit)
+            ),
             format!(
                 "Networks: our models with one feature and one output per pixel, width {}, no dropout, \
                  seed 0; {}.",

@@ -20,7 +20,7 @@
 //! (`accuracy` or `roc-auc`) and `depth` (value of `layers`, `L` or `K`, whichever the model has).
 //!
 //! Every cell is a training job with its own run folder, named by a digest of its request, so a cell
-//! that occurs in two experiments is trained once.
+//! that occurs in two experiments with the same folder for results is trained once.
 
 mod figures;
 mod receipts;
@@ -190,8 +190,9 @@ impl TableColumn {
         self.split.as_deref().map_or(Ok(SplitKind::Balanced), str::parse)
     }
 
-    /// Plans the cell of a model: applies its preset, or none if it has no preset `paper` for the graph, then the
-    /// depth, split and runs of the column, and reads the receipt in the cell's folder.
+    /// Plans the cell of a model with this preset; without a preset `paper` for the graph, the model's defaults are
+    /// used. The column sets the depth and the split. Reads the receipt in the cell's folder. Fails if the request
+    /// is invalid, another preset does not exist, or the folder contains an invalid file.
     fn plan(
         &self,
         (info, preset): (&'static ModelInfo, &str),

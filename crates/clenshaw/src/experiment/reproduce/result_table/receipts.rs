@@ -5,7 +5,7 @@
 //! <folder>/<experiment>.receipts.jsonl    {"graph": .., "model": .., "hyper": .., "runs": [..], ..}
 //! ```
 //!
-//! A receipt contains everything that a table shows of a cell. A cell with a receipt is not trained
+//! A receipt contains every measurement that a table shows of a cell. A cell with a receipt is not trained
 //! again, so a table can be assembled from measurements of several machines.
 
 use super::PlannedCell;
@@ -42,7 +42,7 @@ pub(super) struct CellReceipt {
 /// The scores of the runs of one cell.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct CellScores {
-    /// Training time of all runs, added up.
+    /// Sum of the training times of all runs, in seconds.
     pub seconds: f64,
     /// Mean Dirichlet energy of the last hidden layer; `None` if a run has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ impl Receipts {
     }
 
     /// The test score of a run of a model with these hyper-parameters, on the data and the split with these
-    /// digests; `None` if there is no receipt of it.
+    /// digests; `None` if there is no receipt of it, or the receipt does not have the metric.
     pub(in crate::experiment::reproduce) fn score(
         &self,
         model: &str,
@@ -173,7 +173,7 @@ impl FingerprintCache<'_> {
 }
 
 impl CellReceipt {
-    /// The receipt of a job; `None` unless all of its runs are finished. Fails if its folder contains an invalid file.
+    /// The receipt of a job; `None` unless its folder contains all of its runs. Fails if a file there is invalid.
     pub fn of_job(job: &TrainingJob) -> Result<Option<Self>> {
         let Some((receipt, records)) = finished_job(job)? else { return Ok(None) };
         let Request { graph, model, split, hyper, .. } = &job.request;

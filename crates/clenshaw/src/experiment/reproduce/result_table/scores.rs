@@ -15,7 +15,7 @@ impl ResultTable {
     }
 
     /// The table, from the receipts and the results of the [`jobs`](Self::jobs), one per job in the same order.
-    /// Fails if a run folder cannot be read.
+    /// Fails if a run folder contains an invalid file.
     ///
     /// A cell that was interrupted is shown with its finished runs. Energies are included only if a column
     /// sets the depth.
@@ -62,8 +62,8 @@ impl ResultTable {
 }
 
 impl PlannedCell {
-    /// The scores of the cell's runs: of the finished ones if it was interrupted, and of none if it failed. Also the
-    /// reason in both cases.
+    /// The scores of the cell, given the result of its job: of the finished runs if it was interrupted, and of none
+    /// if it failed. In both cases also the reason.
     fn trained_scores(&self, result: &Result<Summary>) -> Result<(CellScores, Option<String>)> {
         let (records, missing) = match result {
             Ok(summary) => (summary.runs.clone(), None),
@@ -88,7 +88,7 @@ impl PlannedCell {
         }
     }
 
-    /// The statistics of the runs; `None` if there are none or they lack the metric.
+    /// The statistics of the runs; `None` if there are none or one of them lacks the metric.
     fn measured_score(
         &self,
         CellScores { seconds, energy, runs }: &CellScores,

@@ -22,7 +22,7 @@ use crate::tensor::{Mat, Operator};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// Bins of the histogram over [-1, 1].
+/// Number of bins of the histogram over [-1, 1].
 const BINS: usize = 50;
 
 /// Number of random vectors for estimating the eigenvalue density with the Lanczos method.
@@ -52,14 +52,13 @@ pub struct TheoremCheck {
     pub reference_error: f64,
     /// The errors, one entry per order.
     pub errors: Vec<OrderErrors>,
-    /// The fraction of eigenvalues in each of 50 equal bins over [-1, 1]; with the Lanczos method, an
-    /// estimate.
+    /// The fraction of eigenvalues in each of 50 equal bins over [-1, 1]; with the Lanczos method, an estimate.
     pub density: Vec<f64>,
     /// Time in seconds.
     pub seconds: f64,
 }
 
-/// Maximum absolute errors relative to the largest entry, for one order.
+/// Maximum absolute errors relative to the largest entry of the reference, for one order.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct OrderErrors {
     /// The order K.
@@ -163,7 +162,7 @@ fn second_kind(alpha: &[f64], mu: f64) -> f64 {
     alpha.iter().rev().enumerate().map(|(l, a)| a * u(l)).sum()
 }
 
-/// The error of Clenshaw's recurrence against the sum of sines, at the given eigenvalues.
+/// The relative error of Clenshaw's recurrence against the sum of sines, at the given eigenvalues.
 fn corollary_error(alpha: &[f64], mu: &[f64]) -> f64 {
     let coefficients = alpha.iter().rev().copied().collect();
     let clenshaw = Filter { basis: Basis::ChebyshevSecond, coefficients };
@@ -247,7 +246,7 @@ impl Spectrum {
         }
     }
 
-    /// All eigenvalues, or the Ritz values of the Lanczos method.
+    /// All eigenvalues, or the Ritz values of every channel.
     fn values(&self) -> Vec<f64> {
         match &self.pairs {
             Eigenpairs::All(eigen) => eigen.values.clone(),
@@ -259,7 +258,7 @@ impl Spectrum {
     }
 }
 
-/// The fraction of the weights in each bin over [-1, 1].
+/// The fraction of the weights in each bin over [-1, 1], given pairs of a value and its weight.
 fn histogram(values: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
     let mut bins = vec![0.0; BINS];
     for (mu, weight) in values {

@@ -58,7 +58,7 @@ pub struct LinearNetwork {
 
 impl LinearNetwork {
     /// Builds the model `name` of this order on a graph, with this number of columns in every layer. Fails if the
-    /// model is unknown or lacks one of the hyper-parameters.
+    /// model is unknown or does not accept one of the settings.
     pub fn new(name: &str, dataset: &Dataset, order: usize, channels: usize) -> Result<Self> {
         let info = model::find(name)?;
         let mut hp = info.defaults();

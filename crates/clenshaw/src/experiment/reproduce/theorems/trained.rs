@@ -29,7 +29,7 @@ pub struct TrainedFilter {
     pub seconds: f64,
 }
 
-/// The request for one training run with the preset.
+/// The request for one training run of ClenshawGCN with its preset. Fails if there is none for the graph.
 pub fn request(graph: &str, seed: u64) -> Result<Request> {
     let mut request = Request::new(graph, "clenshaw-gcn")?;
     request.apply_preset("paper")?;
@@ -37,9 +37,9 @@ pub fn request(graph: &str, seed: u64) -> Result<Request> {
     Ok(request)
 }
 
-/// Trains, resumes an interrupted run, or returns a finished run from the experiment's folder. `request` must
-/// have one run. `dataset` must be its graph and is used only for the filter before training; the run loads
-/// the graph again.
+/// Trains the run, unless the experiment's folder contains it, and returns its filters and scores; resumes an
+/// interrupted run. `request` must have one run. `dataset` must be its graph and is used only for the filter
+/// before training; the run loads the graph again.
 pub fn train(
     request: &Request,
     dataset: &Arc<Dataset>,
