@@ -17,18 +17,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
-/// Time between checkpoints of a run, which bounds the work lost in a crash.
+/// After this time, the next epoch ends with a checkpoint, so that little work is lost in a crash.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Graphs in use by some job, each loaded once.
+/// The graphs that jobs are using, so that jobs on the same graph share it.
 #[derive(Default)]
 pub(super) struct DatasetCache {
-    /// From the graph, whether its split is published, and the table options, to the loaded graph.
+    /// From the graph, whether the split is published, and the table options, to the loaded graph. A graph is
+    /// freed with the last job that uses it.
     loaded: Mutex<HashMap<(String, bool, String), Weak<Dataset>>>,
 }
 
 impl DatasetCache {
-    /// Returns the graph of a request, and loads it if no job uses it yet.
+    /// Returns the graph of a request; loads it unless a job is using it.
     fn load(&self, request: &Request, store: &Store) -> Result<Arc<Dataset>> {
         let table = format!("{:?}", request.table);
         let key = (request.graph.clone(), request.split.is_published(), table);
@@ -52,7 +53,7 @@ pub(super) struct ActiveJob<'a> {
     data_sha256: String,
     splits: Vec<Split>,
     setup: Arc<Setup>,
-    /// The run folder, if results are kept, and the fingerprint of the data they are computed from.
+    /// The run folder, if results are kept, and the fingerprint of the data and splits.
     folder: Option<(RunFolder, DataFingerprint)>,
     start: Instant,
     /// Whether a run of this job has failed or was interrupted.
@@ -106,7 +107,7 @@ impl<'a> ActiveJob<'a> {
         self.request.runs
     }
 
-    /// Size of the workspace of one run, in bytes.
+    /// Memory that one run needs, in bytes, see [`Setup::bytes_per_run`].
     pub fn bytes_per_run(&self) -> usize {
         self.setup.bytes_per_run()
     }
@@ -158,7 +159,7 @@ impl<'a> ActiveJob<'a> {
     }
 
     /// Returns the record of a run: reads it if the run is finished; otherwise trains the run, from its
-    /// checkpoint if there is one, and writes its files.
+    /// checkpoint if there is one, and writes its files if there is a folder.
     fn load_or_train(&self, i: usize, threads: usize) -> Result<RunRecord> {
         let (seed, split) = (self.request.seed + i as u64, &self.splits[i]);
         let folder = self.folder.as_ref().map(|(folder, _)| folder);
@@ -186,9 +187,9 @@ impl<'a> ActiveJob<'a> {
         Ok(record)
     }
 
-    /// Trains to the end; if there is a folder, saves checkpoints and the progress. If the job is cancelled or
-    /// another run fails, saves a checkpoint and returns [`Error::Interrupted`]. Also fails if training diverges,
-    /// the folder was removed or a checkpoint cannot be written.
+    /// Trains to the end; fails if training diverges. Returns [`Error::Interrupted`] if the job is cancelled or
+    /// another run fails before that. If there is a folder, saves the progress and checkpoints, also when
+    /// interrupted, and fails if the folder was removed or a checkpoint cannot be written.
     fn train(&self, fit: &mut Fit, i: usize, seed: u64) -> Result<()> {
         let folder = self.folder.as_ref().map(|(folder, _)| folder);
         // Nothing is written to a folder that has replaced this one.
@@ -240,7 +241,8 @@ impl<'a> ActiveJob<'a> {
         }
     }
 
-    /// If another process has requested to stop, sets the flag that stops all jobs.
+    /// If another process has requested to stop, sets the flag that stops all jobs; sends
+    /// [`RunEvent::StopRequested`] if it was not set yet.
     fn check_stop_request(&self) {
         if self.folder.as_ref().is_some_and(|(folder, _)| folder.take_stop_request())
             && !self.options.cancel.swap(true, Ordering::Relaxed)
@@ -280,7 +282,7 @@ impl<'a> ActiveJob<'a> {
         dirichlet_energy(&p, &hidden.cast())
     }
 
-    /// The files of a finished run, by name.
+    /// The names and contents of the files of a finished run.
     fn files(
         &self,
         split: &Split,

@@ -2,7 +2,7 @@
 //! TOML file with one table per graph.
 //!
 //! These tables are the preset `paper`: settings from the model's own paper, from later comparisons or from
-//! tuning. A table that consists of tables is a further preset, with its own source:
+//! tuning. A table that contains tables is a further preset, with its own source:
 //!
 //! ```toml
 //! source = "..."
@@ -25,7 +25,7 @@ const TUNED: &str = "tuned";
 /// The key that states for which other model, graph or split the settings of a preset were published.
 const BORROWED: &str = "borrowed";
 
-/// The name of the preset that every model with presets has.
+/// The name of the preset whose tables are at the top level of a model's file.
 pub const PAPER: &str = "paper";
 
 /// The name of the table that applies to all graphs without a table of their own.
@@ -58,7 +58,7 @@ impl Display for SettingsOrigin {
     }
 }
 
-/// The names of all presets: [`PAPER`], and those that some models have in addition.
+/// The names of the presets of all models, [`PAPER`] first.
 pub fn preset_names() -> Vec<String> {
     let mut names = vec![PAPER.to_owned()];
     let further = MODELS.iter().flat_map(|info| further_presets(info));
@@ -70,19 +70,19 @@ pub fn preset_names() -> Vec<String> {
     names
 }
 
-/// The names of the presets that a model has in addition to [`PAPER`].
+/// The names of a model's presets other than [`PAPER`].
 pub fn further_presets(info: &ModelInfo) -> Vec<String> {
     let file = parse_file(info);
     file.iter().filter(|(_, value)| is_preset(value)).map(|(name, _)| name.clone()).collect()
 }
 
-/// Whether an entry of a preset file is a further preset: a table with tables.
+/// Whether an entry of a preset file is a further preset: a table that contains a table.
 fn is_preset(value: &Value) -> bool {
     value.as_table().is_some_and(|table| table.values().any(Value::is_table))
 }
 
 /// The origin of the settings of a model on a graph with this preset: [`SettingsOrigin::LibraryDefaults`] if the
-/// model has no such preset for the graph.
+/// model has no such preset for the graph. `graph` is a name in the registry.
 pub fn preset_origin(name: &str, info: &ModelInfo, graph: &str) -> SettingsOrigin {
     let table = preset_tables(name, info);
     let Some(preset) = preset_table(&table, graph) else {
@@ -108,19 +108,32 @@ pub fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(String, 
         return Err(Error::unknown("preset", name, names.iter().map(String::as_str)));
     }
     let table = preset_tables(name, info);
-    match preset_table(&table, graph) {
-        Some(preset) => Ok(entries(preset)),
-        None => Err(Error::BadValue {
+    match (preset_table(&table, graph), graphs(&table).join(", ")) {
+        (Some(preset), _) => Ok(entries(preset)),
+        (None, known) if known.is_empty() => Err(Error::BadValue {
+            key: "preset".into(),
+            value: name.into(),
+            expected: match presets_of(info).join(", ") {
+                own if own.is_empty() => format!("no preset: {} has none", info.name),
+                own => format!("a preset of {}: {own}", info.name),
+            },
+        }),
+        (None, known) => Err(Error::BadValue {
             key: "graph".into(),
             value: graph.into(),
             expected: format!(
-                "a graph with a preset{} of {}: {}",
+                "a graph with a preset{} of {}: {known}",
                 if name == PAPER { String::new() } else { format!(" `{name}`") },
                 info.name,
-                graphs(&table).join(", ")
             ),
         }),
     }
+}
+
+/// The names of all presets of a model.
+fn presets_of(info: &ModelInfo) -> Vec<String> {
+    let paper = (!preset_graphs(PAPER, info).is_empty()).then(|| PAPER.to_owned());
+    paper.into_iter().chain(further_presets(info)).collect()
 }
 
 /// The graphs for which a model has this preset; `default`, if listed, stands for all others.
@@ -128,7 +141,7 @@ pub fn preset_graphs(name: &str, info: &ModelInfo) -> Vec<String> {
     graphs(&preset_tables(name, info))
 }
 
-/// The publication from which a model's preset is taken; empty if there is none.
+/// The source of a model's preset, usually a publication; empty if the model does not have the preset.
 pub fn preset_source(name: &str, info: &ModelInfo) -> String {
     let table = preset_tables(name, info);
     table.get("source").and_then(Value::as_str).unwrap_or_default().to_owned()
@@ -246,6 +259,22 @@ mod tests {
         let error = request.apply_preset("paper").unwrap_err().to_string();
         assert!(
             error.starts_with("`graph` is `csbm`; expected a graph with a preset of gcnii: cora")
+        );
+    }
+
+    #[test]
+    fn error_for_a_model_without_the_preset_lists_its_presets() {
+        let error = |model: &str, name: &str| {
+            super::preset(name, find(model).unwrap(), "cora").unwrap_err().to_string()
+        };
+        assert_eq!(error("gat", PAPER), "`preset` is `paper`; expected a preset of gat: luo2024");
+        assert_eq!(
+            error("gcnii", "luo2024"),
+            "`preset` is `luo2024`; expected a preset of gcnii: paper"
+        );
+        assert_eq!(
+            error("gat-sep", PAPER),
+            "`preset` is `paper`; expected no preset: gat-sep has none"
         );
     }
 }

@@ -4,13 +4,13 @@
 //! ```text
 //! {"start":{"id":..,"max_epochs":2000,"basis":"chebyshev"}}       once
 //! {"epoch":{"epoch":1,"train_loss":1.9,..}}                       every epoch
-//! {"now":{"epoch":7,"seconds":0.3,"best_epoch":6,"coefficients":[..]}}   at most four times per second
+//! {"now":{"epoch":7,"seconds":0.3,"best_epoch":6,"coefficients":[..]}}   every write
 //! {"failed":"the training loss is NaN .."}                        if training fails
 //! ```
 //!
-//! The file is a by-product: it is not synced, a failure to write it is ignored and retried later, and the
-//! training never reads it. A process that starts or resumes a run replaces the file, so it never contains
-//! an epoch or a filter twice; a new file also starts with earlier filters. A reader ignores a line that is not
+//! The file is a by-product: it is not synced, a failure to write it is ignored, and the training never reads it.
+//! A process that starts or resumes a run replaces the file, so it never contains an epoch or a filter twice. A
+//! new file starts with all epochs so far and some of the earlier filters. A reader stops at a line that is not
 //! complete.
 
 use crate::error::Error;
@@ -24,10 +24,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Minimum time between two writes; `end` does not wait for it.
 const INTERVAL: Duration = Duration::from_millis(250);
-/// Time between a failed write and the next attempt.
+/// Minimum time between a failed write and the next attempt; `end` does not wait for it.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
-/// The filter is written again when the training time has grown by this factor, so that long runs do not write
-/// large files.
+/// The training time must grow by this factor before the filter is written again, so that long runs do not write
+/// large files. `end` does not wait for it.
 const FILTER_TIME_GROWTH: f64 = 1.02;
 /// A new file starts with at most this many filters of earlier epochs, and the latest one.
 const MAX_EARLIER_FILTERS: usize = 50;
@@ -45,7 +45,7 @@ enum ProgressLine {
 /// The first line of the file.
 #[derive(Serialize, Deserialize)]
 struct RunStart {
-    /// Differs between files of the same run.
+    /// Identifies the file; differs from that of other files of the same run.
     id: String,
     max_epochs: usize,
     /// The basis of the filter; `None` if its coefficients are not recorded.
@@ -94,7 +94,7 @@ impl ProgressWriter {
         writer
     }
 
-    /// Writes the new epochs, unless the last write was less than [`INTERVAL`] ago or has failed recently; returns
+    /// Writes what is new, unless the last write was less than [`INTERVAL`] ago or has failed recently; returns
     /// whether a write was attempted.
     pub fn update(&mut self, fit: &Fit) -> bool {
         let is_due = Instant::now() >= self.next_write;
@@ -104,7 +104,7 @@ impl ProgressWriter {
         is_due
     }
 
-    /// Writes everything that is not written yet and, if the run has failed, the error.
+    /// Writes the remaining epochs, the last filter and, if the run has failed, the error.
     pub fn end(mut self, fit: &Fit, error: Option<&Error>) {
         self.next_filter = 0.0;
         self.write(fit);
@@ -224,7 +224,7 @@ pub(super) struct ProgressReader {
 
 impl ProgressReader {
     /// Reads what has been written since the last call, or everything if the file has been replaced; nothing if
-    /// there is no file or its first line is not complete.
+    /// there is no file or its first line is not valid.
     pub fn read(&mut self, path: &Path) {
         // The file may be replaced or removed at any time; the next call reads the new one.
         let _ = self.try_read(path);

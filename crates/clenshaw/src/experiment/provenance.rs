@@ -11,6 +11,7 @@ pub(super) struct Provenance {
     pub processor: String,
     /// The instruction set used by the kernels.
     pub instructions: String,
+    /// Maximum number of threads of the computation.
     pub threads: usize,
     finished_unix_seconds: u64,
 }
@@ -33,7 +34,8 @@ impl Provenance {
         day(self.finished_unix_seconds)
     }
 
-    /// One sentence with the first and last day and every machine; `None` for no measurements.
+    /// One sentence with the first and last day and every processor with its number of threads; `None` for no
+    /// measurements.
     pub fn sentence<'a>(measurements: impl IntoIterator<Item = &'a Self>) -> Option<String> {
         let (mut days, mut machines) = (BTreeSet::new(), BTreeSet::new());
         for Self { processor, threads, finished_unix_seconds, .. } in measurements {

@@ -7,7 +7,7 @@ use crate::hyper::Params;
 use crate::report::Statistic;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The scores of one run.
+/// The scores of one run; [`metrics`](crate::train::metrics) defines those on the test nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// The run's seed.
@@ -84,7 +84,7 @@ pub struct Summary {
     pub seed: u64,
     /// The metric that papers report on this graph.
     pub metric: Metric,
-    /// Problems with the graph or the split that limit what can be concluded from the results.
+    /// Warnings about the graph and about the split of the first run.
     pub warnings: Vec<String>,
     /// One record per run.
     pub runs: Vec<RunRecord>,
@@ -100,7 +100,7 @@ pub struct Summary {
     /// The share of the most frequent class among the test nodes, averaged over runs: the test accuracy of
     /// always predicting that class.
     pub majority_share: f64,
-    /// Wall-clock time of the whole job in seconds.
+    /// Wall-clock time in seconds of the job that returned this summary, without earlier jobs that it resumed.
     pub seconds: f64,
 }
 
