@@ -71,8 +71,8 @@ impl<T: Real> ScaledPattern<T> {
 /// How a plan stores node matrices and executes products with operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlanForm {
-    /// Rows in the order that all operators have in common, if there is one; products may share sums between
-    /// rows.
+    /// Rows in the order that all operators have in common, if there is one and the tape permits it; products may
+    /// share sums between rows.
     Fast,
     /// Rows in the order of the node numbers, and no shared sums.
     Plain,
@@ -89,7 +89,7 @@ impl<T: Real> Constants<T> {
     /// The constants of a tape.
     pub fn new(tape: &Tape, form: PlanForm) -> Self {
         let order = match form {
-            PlanForm::Fast => common_order(tape),
+            PlanForm::Fast => common_order(tape).filter(|_| tape.permits_node_order()),
             PlanForm::Plain => None,
         };
         let layout = |operator: &Operator| match form {

@@ -15,15 +15,17 @@
 //! execute         one instruction on one block of rows
 //! ```
 //!
-//! `dependence.rs` finds what a value depends on: products of features, nodes within reach. `instr.rs` declares
-//! what each instruction reads, writes and costs; `cost.rs` adds up the costs; `thread_team.rs` distributes
-//! the work among threads. Sums over rows are computed per chunk of rows and then added in the order of the
-//! chunks, whose boundaries are fixed, so results are bit-identical for any number of threads.
+//! `dependence.rs` finds what a value depends on: products of features, nodes within reach. `node_rows.rs` tests
+//! whether the rows of nodes may be stored in another order. `instr.rs` declares what each instruction reads,
+//! writes and costs; `cost.rs` adds up the costs; `thread_team.rs` distributes the work among threads. Sums over
+//! rows are computed per chunk of rows and then added in the order of the chunks, whose boundaries are fixed, so
+//! results are bit-identical for any number of threads.
 
 mod value;
 mod op;
 mod record;
 mod dependence;
+mod node_rows;
 mod instr;
 mod fuse;
 mod lower;
