@@ -10,7 +10,7 @@
 //! The members of a community are then stored together, in the order in which they joined. Arai et al.,
 //! "Rabbit order: just-in-time parallel reordering for fast graph analysis", IPDPS 2016.
 
-use crate::tensor::{NodeOrder, Pattern};
+use crate::tensor::{NodeOrder, Pattern, release_free_memory};
 
 /// The number of consecutive rows within which the distinct neighbours are counted.
 const BLOCK: usize = 64;
@@ -25,6 +25,8 @@ pub(super) fn useful_order(adjacency: &Pattern) -> Option<NodeOrder> {
         return None;
     }
     let nodes = community_order(adjacency);
+    // The edges of the communities were stored in many small blocks.
+    release_free_memory();
     let identity: Vec<u32> = (0..adjacency.n_rows() as u32).collect();
     let [before, after] = [&identity, &nodes].map(|order| distinct_neighbours(adjacency, order));
     if after as f64 > MAX_SHARE * before as f64 {
