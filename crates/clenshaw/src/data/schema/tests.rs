@@ -144,6 +144,38 @@ fn options_choose_columns() {
 }
 
 #[test]
+fn chosen_label_cannot_have_another_role() {
+    let table = text_table("key,size,kind\nx,2.5,c\ny,3.5,d\n").unwrap();
+    let label = TableOptions { label: Some("kind".into()), ..TableOptions::default() };
+    let ignored = TableOptions { ignore: vec!["Kind".into()], ..label.clone() };
+    let id = TableOptions { id: Some("kind".into()), ..label };
+    for options in [ignored, id] {
+        assert_eq!(
+            encode(&table, &options).unwrap_err().to_string(),
+            "nodes: column `kind` is chosen as the label, but also as the id or to be ignored; expected \
+             one role"
+        );
+    }
+}
+
+#[test]
+fn few_values_among_missing_cells_do_not_determine_the_labels() {
+    let warnings = |text: &str| encoded(text).warnings;
+    let few = "id,x,note,label\na,1,hi,c\nb,2,ho,d\nc,4,,c\nd,8,,d\n";
+    assert!(warnings(few).is_empty(), "{:?}", warnings(few));
+    let all = "id,x,note,label\na,1,hi,c\nb,2,ho,d\nc,4,hi,c\nd,8,ho,d\n";
+    assert!(warnings(all)[0].contains("column `note` determines every known label"));
+}
+
+#[test]
+fn extreme_whole_numbers_are_not_row_numbers() {
+    let numbers = (0..8i64).chain([i64::MIN, i64::MAX]).enumerate();
+    let row = |(i, number): (usize, i64)| format!("n{i},{number},{}\n", ["c", "d"][i % 2]);
+    let rows: String = numbers.map(row).collect();
+    assert_eq!(kinds(&format!("id,it,label\n{rows}")), ["id", "number", "label"]);
+}
+
+#[test]
 fn ids_are_found_or_numbered() {
     assert_eq!(encoded("label,x,Node\n10,1,a\n9,2,b\n10,3,c\n").names, ["a", "b", "c"]);
     assert_eq!(encoded("user,x,label\nu7,1,a\nu8,2,b\n").names, ["u7", "u8"]);
@@ -216,6 +248,15 @@ fn other_tables_are_matched_by_name() {
     let error =
         encode_with_schema(&text_table("id,z\np,1\n").unwrap(), &nodes.schema, &[]).unwrap_err();
     assert!(error.to_string().contains("none of the feature columns of the model"), "{error}");
+}
+
+#[test]
+fn id_column_of_another_table_may_have_another_name() {
+    let nodes = encoded("user,age,label\nann,31,tea\nbob,27,coffee\n");
+    let other = text_table("id,age\np,20\nq,30\n").unwrap();
+    let applied = encode_with_schema(&other, &nodes.schema, &nodes.class_names).unwrap();
+    assert_eq!(applied.names, ["p", "q"]);
+    assert!(applied.warnings.is_empty(), "{:?}", applied.warnings);
 }
 
 #[test]
