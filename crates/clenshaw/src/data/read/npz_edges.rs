@@ -1,12 +1,12 @@
 //! Edges in an `.npz` file beside a node table.
 //!
 //! ```text
-//! edge_index [2, e]                      as in PyTorch Geometric, optionally with edge_weight [e]
+//! edge_index [2, e]                      as in PyTorch Geometric
 //! indptr, indices, data, shape, format   as in `scipy.sparse.save_npz`, CSR or CSC
 //! ```
 //!
-//! Node `i` of the file is row `i` of the node table, counted from 0, regardless of its id. The values of a
-//! matrix are the weights of edges. The matrix need not be symmetric, but the graph is undirected.
+//! Node `i` of the file is row `i` of the node table, counted from 0, regardless of its id. The weights of
+//! edges are described in `arrays.rs`. The matrix need not be symmetric, but the graph is undirected.
 
 use super::arrays::{WEIGHTS, edge_index, is_matrix, matrix_edges};
 use super::assemble::ReadEdges;
@@ -15,7 +15,8 @@ use crate::data::count;
 use crate::data::schema::WeightChoice;
 use crate::error::{Error, Result};
 
-/// Reads the edges between the `n_nodes` rows of a table; an error if a matrix has a different number of rows.
+/// Reads the edges between the `n_nodes` rows of a table; an error if a matrix has a different number of rows
+/// or a node of `edge_index` does not exist.
 pub(super) fn parse(
     place: &str,
     bytes: &[u8],
