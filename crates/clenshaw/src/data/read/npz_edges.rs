@@ -73,6 +73,12 @@ mod tests {
         assert_eq!(edges.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
         assert_eq!(edges.graph.weights(), Some(&[1.0, 1.0, 2.0, 2.0][..]));
         assert_eq!((edges.n_listed, edges.n_loops, edges.directed), (2, 0, true));
+        let error = parse("x.npz", SCIPY_FILE, 3, WeightChoice::Column("minutes")).err().unwrap();
+        assert_eq!(
+            error.to_string(),
+            "x.npz: the array of weights is `minutes`, but the weights of a sparse matrix are its values; \
+             expected `data` or `none`"
+        );
     }
 
     #[test]

@@ -216,7 +216,7 @@ fn node_names(
 }
 
 /// The split in the columns with the roles split and mask; `None` if there are none. Nodes without a label are
-/// left out, with a warning; an invalid cell and a node that is assigned twice are errors.
+/// left out, with a warning. An invalid cell, and a labelled node that two columns assign to a part, are errors.
 fn split(
     table: &TextTable,
     schema: &Schema,
@@ -224,6 +224,8 @@ fn split(
     warnings: &mut Vec<String>,
 ) -> Result<Option<FixedSplit>> {
     let mut parts: [Vec<u32>; 3] = Default::default();
+    // The last column that assigns each node to a part.
+    let mut assigned_by: Vec<Option<&str>> = vec![None; table.n_rows()];
     let mut has_split = false;
     for (column, cells) in schema.columns.iter().zip(&table.columns) {
         let expected = match column.role {
@@ -240,7 +242,18 @@ fn split(
                 _ => part_named(cell).map(Some),
             };
             match assigned {
-                Some(Some(part)) => parts[part].push(node as u32),
+                Some(Some(part)) => {
+                    let other = assigned_by[node].replace(column.name.as_str());
+                    if let Some(other) = other.filter(|_| y[node].is_some()) {
+                        let problem = format!(
+                            "`{other}` and `{}` both assign this node to a part of the split; correct \
+                             the cells, or exclude columns with --ignore",
+                            column.name
+                        );
+                        return Err(table.row_error(node, problem));
+                    }
+                    parts[part].push(node as u32);
+                }
                 Some(None) => {}
                 None if is_missing(cell) => {}
                 None => {
@@ -253,9 +266,9 @@ fn split(
     if !has_split {
         return Ok(None);
     }
-    let assigned: usize = parts.iter().map(Vec::len).sum();
     parts.iter_mut().for_each(|part| part.retain(|&node| y[node as usize].is_some()));
-    let n_removed = assigned - parts.iter().map(Vec::len).sum::<usize>();
+    let is_removed = |(by, class): &(&Option<&str>, &Option<u32>)| by.is_some() && class.is_none();
+    let n_removed = assigned_by.iter().zip(y).filter(is_removed).count();
     if n_removed > 0 {
         let (place, nodes) = (&table.place, count(n_removed, "node has", "nodes have"));
         warnings.push(format!("{place}: {nodes} no label and cannot be in the split"));

@@ -36,6 +36,8 @@ pub(super) const MAX_CATEGORIES: usize = 100;
 const FEW_CATEGORIES: usize = 10;
 /// The reason for ignoring a column that is listed in the options.
 const IGNORED_BY_USER: &str = "ignored by the user";
+/// The reason for ignoring a mask in a table whose split column is set in the options.
+const MASK_NOT_CHOSEN: &str = "another column is chosen as the split";
 /// Minimum number of rows for consecutive whole numbers to count as row numbers.
 const MIN_ROWS_OF_SEQUENCE: usize = 10;
 
@@ -139,12 +141,14 @@ impl SpecialColumns {
         if options.split.is_none() {
             special.add(special.find_unassigned(table, &[SPLIT]), ColumnRole::Split, "by its name");
         }
+        let chosen_split = chosen(&options.split).and_then(|column| special.role(column));
+        let has_chosen_split = chosen_split.is_some_and(|(role, _)| role == ColumnRole::Split);
         for (part, name) in MASKS.iter().enumerate() {
-            special.add(
-                special.find_unassigned(table, &[name]),
-                ColumnRole::Mask { part },
-                "by its name",
-            );
+            let (role, reason) = match has_chosen_split {
+                true => (ColumnRole::Ignored, MASK_NOT_CHOSEN),
+                false => (ColumnRole::Mask { part }, "by its name"),
+            };
+            special.add(special.find_unassigned(table, &[name]), role, reason);
         }
         if options.id.is_none() && table.ids.is_none() {
             match special.find_unassigned(table, &ID) {

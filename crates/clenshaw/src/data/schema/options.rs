@@ -21,8 +21,8 @@ pub struct TableOptions {
     /// The column with the classes; `None` to use a column with a usual name, such as `label`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The column with the part of the split; `None` to use the column `split`, if there is one. The columns
-    /// `train_mask`, `val_mask` and `test_mask` are used as well.
+    /// The column with the part of the split; `None` to use those of the columns `split`, `train_mask`,
+    /// `val_mask` and `test_mask` that exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<String>,
     /// The only columns that may be features; if empty, all columns without another role.

@@ -199,6 +199,51 @@ fn masks_are_a_split() {
 }
 
 #[test]
+fn two_columns_cannot_assign_a_node_to_the_split() {
+    let tables = [
+        "id,x,split,train_mask,label\na,1,val,0,c\nb,2,test,1,d\n",
+        "id,x,split,train_mask,label\na,1,val,0,c\nb,2,train,1,d\n",
+    ];
+    for text in tables {
+        assert_eq!(
+            encode_error(text),
+            "nodes:3: `split` and `train_mask` both assign this node to a part of the split; correct \
+             the cells, or exclude columns with --ignore"
+        );
+    }
+    let masks = "id,x,train_mask,test_mask,label\na,1,0,1,c\nb,2,1,1,d\n";
+    let error = encode_error(masks);
+    assert!(error.starts_with("nodes:3: `train_mask` and `test_mask` both assign"), "{error}");
+    // Distinct nodes may be assigned by different columns, and unlabelled nodes are left out.
+    let nodes =
+        encoded("id,x,split,train_mask,label\na,1,val,0,c\nb,2,,1,d\nc,4,,1,c\nd,3,test,1,\n");
+    assert_eq!(nodes.split.unwrap().split.parts(), [&[1, 2][..], &[0], &[]]);
+    assert_eq!(nodes.warnings, ["nodes: 1 node has no label and cannot be in the split"]);
+}
+
+#[test]
+fn chosen_split_replaces_the_masks() {
+    let table = text_table(
+        "id,x,fold,train_mask,val_mask,test_mask,label\n\
+         a,1,train,0,1,0,c\nb,2,test,1,0,0,d\nc,4,val,1,0,0,c\n",
+    )
+    .unwrap();
+    let options = TableOptions { split: Some("fold".into()), ..TableOptions::default() };
+    let nodes = encode(&table, &options).unwrap();
+    assert_eq!(nodes.split.unwrap().split.parts(), [&[0][..], &[2], &[1]]);
+    assert_eq!(nodes.schema.feature_names(), ["x"]);
+    let reason = "another column is chosen as the split";
+    assert_eq!(
+        nodes.schema.summary().last(),
+        Some(&format!("ignored: train_mask ({reason}), val_mask ({reason}), test_mask ({reason})"))
+    );
+    // Without the chosen column, the masks are the split.
+    let ignored = TableOptions { ignore: vec!["fold".into()], ..options };
+    let nodes = encode(&table, &ignored).unwrap();
+    assert_eq!(nodes.split.unwrap().split.parts(), [&[1, 2][..], &[0], &[]]);
+}
+
+#[test]
 fn mostly_zero_features_are_sparse() {
     let head = "id,p,q,r,s,label\n";
     let quarter = encoded(&(head.to_owned() + "a,5,0,0,0,c\nb,0,0,7,0,c\n"));
