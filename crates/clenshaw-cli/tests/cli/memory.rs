@@ -107,9 +107,12 @@ fn files_larger_than_memory_are_refused_before_they_are_read() {
 #[cfg(target_os = "linux")]
 fn generated_graphs_larger_than_memory_are_refused() {
     let sandbox = Sandbox::new();
-    let graph = "csbm:nodes=1000000,features=1000,degree=0.1";
-    let error = refusal(&sandbox, 2000, &format!("data check {graph}"));
-    assert!(error.contains("1000 features of 1000000 nodes needs 4.00 GB"), "{error}");
+    for graph in
+        ["csbm:nodes=1000000,features=1000,degree=0.1", "grid:rows=1000,columns=1000,features=1000"]
+    {
+        let error = refusal(&sandbox, 2000, &format!("data check {graph}"));
+        assert!(error.contains("1000 features of 1000000 nodes needs 4.00 GB"), "{error}");
+    }
 }
 
 #[test]

@@ -15,8 +15,6 @@ pub struct DatasetBuilder {
     features: Option<Features>,
     /// The label of each node; empty if it is unknown.
     labels: Vec<String>,
-    /// The larger of the numbers of feature rows and labels.
-    n_nodes: usize,
 }
 
 impl Dataset {
@@ -54,7 +52,6 @@ impl DatasetBuilder {
     /// Sets the features of `n_nodes` nodes, row by row.
     pub fn dense_features(mut self, n_nodes: usize, values: Vec<f32>) -> Self {
         let n_cols = values.len() / n_nodes.max(1);
-        self.n_nodes = self.n_nodes.max(n_nodes);
         self.features = match n_nodes * n_cols == values.len() {
             true => Some(Features::Dense(Mat::from_vec(n_nodes, n_cols, values))),
             false => None,
@@ -62,18 +59,16 @@ impl DatasetBuilder {
         self
     }
 
-    /// Sets sparse features: the positions and the values of the nonzero entries.
+    /// Sets sparse features: the positions and the values of the stored entries; all others are zero.
     pub fn sparse_features(mut self, pattern: Pattern, values: Vec<f32>) -> Self {
-        self.n_nodes = self.n_nodes.max(pattern.n_rows());
         self.features = Some(Features::Sparse { pattern, values });
         self
     }
 
-    /// Sets the class of each node; `None` if it is unknown. A label such as `nan`, or `-1` if all others are
-    /// non-negative whole numbers, counts as unknown and causes a warning.
+    /// Sets the class of each node; `None` if it is unknown. Labels such as `nan` also count as unknown, with a
+    /// warning; a warning also states whether `-1` is a class or unknown.
     pub fn labels<'a>(mut self, labels: impl IntoIterator<Item = Option<&'a str>>) -> Self {
         self.labels = labels.into_iter().map(|label| label.unwrap_or("").to_owned()).collect();
-        self.n_nodes = self.n_nodes.max(self.labels.len());
         self
     }
 
@@ -84,11 +79,12 @@ impl DatasetBuilder {
     /// feature rows and labels differ, or if [`Graph::from_weighted_edges`] or [`Dataset::checked`] returns an
     /// error.
     pub fn build(self) -> Result<Dataset> {
-        let graph = Graph::from_weighted_edges(&self.name, self.n_nodes, &self.edges)?;
         let features = self.features.ok_or_else(|| Error::Data {
             place: self.name.clone(),
             problem: "no features, or not the same number of values for each node".into(),
         })?;
+        let n_nodes = features.n_rows().max(self.labels.len());
+        let graph = Graph::from_weighted_edges(&self.name, n_nodes, &self.edges)?;
         let labels = encode_labels(self.labels.iter().map(String::as_str));
         Dataset {
             warnings: labels.warnings,
@@ -128,5 +124,17 @@ mod tests {
             ),
             "it: node 9 in the edge list, but the graph has 2 nodes"
         );
+    }
+
+    #[test]
+    fn later_features_and_labels_replace_earlier_ones() {
+        let data = Dataset::builder("it")
+            .edges(&[(0, 1)])
+            .dense_features(3, vec![1.0; 3])
+            .labels([Some("a"), Some("b"), None])
+            .dense_features(2, vec![1.0; 2])
+            .labels([Some("a"), Some("b")])
+            .build();
+        assert_eq!(data.unwrap().graph.n_nodes(), 2);
     }
 }

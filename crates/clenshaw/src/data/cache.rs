@@ -5,8 +5,8 @@
 //! ```
 //!
 //! An entry is used only if its stamp matches: a digest of the versions of this crate and its readers
-//! and of the path, size and times of modification of every source file.
-//! An invalid entry is rewritten. If the cache cannot be written, loading still succeeds.
+//! and of the path, size and modification time of every source file.
+//! Other entries are replaced. Loading succeeds even if the cache cannot be read or written.
 
 use super::fingerprint::Fingerprint;
 use super::{Dataset, graph_file};
@@ -31,10 +31,10 @@ pub(super) struct CacheSource<'a> {
     pub files: &'a [PathBuf],
 }
 
-/// Returns the cached result of `read`, or calls it and caches the result in the folder `cache`.
+/// Returns the data set that an earlier call stored in the folder `cache`, if the source files have not changed;
+/// otherwise calls `read` and tries to store the result.
 ///
-/// The result is not cached if `cache` is `None`, if a modification time is unknown, if a file changed during
-/// the call, or if [`Dataset::checked`] would return an error.
+/// The result is not stored if a file changed during the call or if [`Dataset::checked`] would return an error.
 pub(super) fn load_or_read(
     cache: Option<&Path>,
     source: &CacheSource<'_>,
@@ -54,7 +54,7 @@ pub(super) fn load_or_read(
     Ok(dataset)
 }
 
-/// Writes an entry, after removing the oldest of the other entries and the partial files of killed processes.
+/// Writes an entry, after removing excess entries and the partial files of killed processes.
 fn write(dataset: &Dataset, stamp: &str, entry: &Path) -> Result<()> {
     if let Some(folder) = entry.parent() {
         let _ = fs::create_dir_all(folder);
@@ -92,7 +92,7 @@ fn entry_name(source: &CacheSource<'_>) -> String {
     digest.list(path_bytes(source.path)).hex()[..16].to_owned() + ".graph"
 }
 
-/// The stamp of these files; `None` if the modification time of one is unknown.
+/// The stamp of these files, existing or not; `None` if [`times`] is `None` for one of them.
 fn stamp(files: &[PathBuf]) -> Option<String> {
     let version = env!("CARGO_PKG_VERSION");
     let start = Fingerprint::new("clenshaw sources").number(READER_VERSION).list(version.bytes());
@@ -106,8 +106,8 @@ fn stamp(files: &[PathBuf]) -> Option<String> {
     Some(digest.hex())
 }
 
-/// The modification time and, on Unix, the time of the last change of the inode; `None` if the modification
-/// time is unknown or before 1970.
+/// The modification time and, on Unix, the time of the last change of the inode, since 1970; `None` if the
+/// modification time is unknown or out of range.
 fn times(file: &Metadata) -> Option<Vec<u64>> {
     let since = file.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     let mut times = vec![u64::try_from(since.as_nanos()).ok()?];

@@ -35,7 +35,7 @@ pub struct CheckReport {
     pub findings: Vec<Finding>,
     /// Statistics of the data set.
     pub description: Description,
-    /// The columns of the node table, if the data set was read from one.
+    /// The schema by which the graph was read, if any.
     pub schema: Option<Schema>,
 }
 
@@ -101,8 +101,8 @@ pub fn check(store: &Store, text: &str, options: &TableOptions) -> Result<CheckR
     Ok(CheckReport { format, files, findings, description, schema: dataset.schema })
 }
 
-/// Verifies the files of the manifest `name` in `folder`; the finding, if any, lists the missing and invalid
-/// ones.
+/// Verifies the files of the manifest `name` in `folder`; the finding, if any, lists those that are missing,
+/// invalid or unreadable.
 fn check_files(name: &str, folder: &Path) -> Result<(ChecksumSummary, Option<Finding>)> {
     let manifest = fetch::manifest(name)?;
     let root = folder.parent().unwrap_or(folder);
@@ -134,7 +134,7 @@ fn finding(
     Finding { kind, severity, count, text: text(count) }
 }
 
-/// Returns all findings except those about files.
+/// Returns the warnings and notes of the data set, and findings from its contents and statistics.
 fn findings(dataset: &Dataset, d: &Description) -> Vec<Finding> {
     use Severity::{Note, Warning};
     let reader = |text: &String| finding("reader", Warning, 1, |_| text.clone());

@@ -17,14 +17,15 @@ pub(crate) struct ClassLabels {
     pub y: Vec<Option<u32>>,
     /// The label of each class.
     pub class_names: Vec<String>,
-    /// One warning per non-empty label that is treated as missing, and one if `-1` is treated as a class.
+    /// One warning per distinct non-empty label that is treated as missing, and one if `-1` is treated as a
+    /// class.
     pub warnings: Vec<String>,
 }
 
 /// Assigns class numbers to the labels of all nodes.
 ///
-/// A node is unlabelled if its label is [missing](is_missing), or if its label is `-1` and all other labels
-/// are non-negative integers, unless `1` is the only other label: `-1` and `1` are two classes.
+/// A node is unlabelled if its label is [missing](is_missing). Among the labels that are not, `-1` means
+/// unlabelled if all others are non-negative integers; but if `1` or `+1` is the only other one, both are classes.
 /// Classes are sorted by value if all of them are numbers, otherwise alphabetically.
 pub(crate) fn encode_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> ClassLabels {
     let known = |label: &&str| !is_missing(label) && *label != MINUS_ONE;

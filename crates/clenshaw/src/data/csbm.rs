@@ -7,10 +7,10 @@
 //!
 //! With `N_in` pairs within a class and `N_out` across, `p = h M / N_in` and `q = (1 - h) M / N_out`
 //! give `M = n degree / 2` edges on average, a share `h` of them within a class.
-//! With the default settings, 63% of the nodes can be classified correctly from their features alone;
-//! a high-pass filter increases this by 20 percentage points, and a low-pass filter reduces it by 20.
-//! Edges are sampled by geometric gaps (Batagelj & Brandes 2005), so the running time is proportional
-//! to the number of edges.
+//! With the default settings, about 63% of the nodes can be classified correctly from their features alone;
+//! a high-pass filter increases this by about 20 percentage points, and a low-pass filter reduces it by about 20.
+//! Edges are sampled by geometric gaps (Batagelj & Brandes 2005), so the time depends on the number of edges
+//! and not on the number of pairs.
 //! Deshpande, Sen, Montanari & Mossel, NeurIPS 2018, arXiv:1807.09596.
 
 use super::{Dataset, DatasetInfo, DatasetOrigin, SEED, check_classes, gaussian};
@@ -88,7 +88,7 @@ fn probabilities(params: &Params, members: &[Vec<u32>]) -> Result<(f64, f64)> {
     Ok((h * m / n_in, (1.0 - h) * m / n_out))
 }
 
-/// Samples pairs within a class with probability `p` and all others with `q`.
+/// Samples edges: pairs within a class with probability `p` and all others with `q`.
 fn block_edges(stream: &mut Stream, members: &[Vec<u32>], p: f64, q: f64) -> Vec<(u32, u32)> {
     let mut edges = vec![];
     for (a, class) in members.iter().enumerate() {
@@ -121,7 +121,7 @@ fn sample_indices(stream: &mut Stream, count: usize, p: f64, mut each: impl FnMu
     }
 }
 
-/// Returns the `t`-th of the pairs (1, 0), (2, 0), (2, 1), (3, 0), ...
+/// Returns the `t`-th of the pairs (1, 0), (2, 0), (2, 1), (3, 0), ..., counted from 0.
 fn pair(t: usize) -> (usize, usize) {
     let row = |i: usize| i * (i - 1) / 2;
     let guess = ((1.0 + (1.0 + 8.0 * t as f64).sqrt()) / 2.0) as usize;

@@ -12,7 +12,7 @@ use crate::graph::Graph;
 /// error if [`Dataset::check_shapes`] does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
-    /// The name; a data set that was loaded can be loaded again under this name.
+    /// The name; for a data set that was loaded, a name or path that [`load`](super::load) accepts.
     pub name: String,
     /// The edges.
     pub graph: Graph,
@@ -24,17 +24,17 @@ pub struct Dataset {
     pub class_names: Vec<String>,
     /// Its origin, for display.
     pub source: String,
-    /// Known flaws that affect results.
+    /// Warnings for the user, such as known flaws that affect results.
     pub warnings: Vec<String>,
-    /// What was done with the data when it was read.
+    /// Notes for the user, such as what was done with the data when it was read.
     pub notes: Vec<String>,
     /// The names of the nodes; empty if they have none.
     pub node_names: Vec<String>,
     /// The splits that come with it.
     pub splits: Vec<FixedSplit>,
-    /// The metric that papers report on it.
+    /// The evaluation metric; for a published data set, the one that papers report.
     pub metric: Metric,
-    /// The columns of its node table, if it was read from one.
+    /// The schema by which it was read, if any; a trained model reads other graphs by the same schema.
     pub schema: Option<Schema>,
 }
 
@@ -59,7 +59,7 @@ pub enum Metric {
 }
 
 impl Dataset {
-    /// Creates a data set without splits, warnings or node names.
+    /// Creates a data set from these fields; the others are empty, and the metric is accuracy.
     pub fn new(
         name: impl Into<String>,
         graph: Graph,
@@ -84,8 +84,8 @@ impl Dataset {
     }
 
     /// Returns the data set, or an error if [`Dataset::check_shapes`] returns one or it cannot be trained on: it
-    /// has no features, a non-finite value, or fewer than two classes with labels. Splits and names of nodes
-    /// are not checked.
+    /// has no features, a non-finite feature value, or fewer than two classes with labelled nodes. Splits and
+    /// names of nodes are not checked.
     ///
     /// ```
     /// use clenshaw::data::{Dataset, Features};
@@ -149,7 +149,7 @@ impl Dataset {
         Some(format!("node {node} has label {class}, but there {are} {classes}"))
     }
 
-    /// Describes missing or non-finite features, if there are any.
+    /// Describes the problem if there are no features or a value is not finite.
     fn feature_problem(&self) -> Option<String> {
         if self.x.n_cols() == 0 {
             return Some("the nodes have no features; expected at least one column".into());
@@ -159,7 +159,7 @@ impl Dataset {
         })
     }
 
-    /// Describes the problem if fewer than two classes have labels.
+    /// Describes the problem if fewer than two classes have labelled nodes.
     fn label_problem(&self) -> Option<String> {
         let problem = match self.class_sizes().iter().filter(|&&size| size > 0).count() {
             0 => "no node has a label; expected labels of at least two classes",
@@ -174,7 +174,7 @@ impl Dataset {
         })
     }
 
-    /// The number of classes.
+    /// The number of classes, including those without nodes.
     pub fn n_classes(&self) -> usize {
         self.class_names.len()
     }
@@ -193,7 +193,8 @@ impl Dataset {
         (0..self.y.len() as u32).filter(|&node| self.y[node as usize].is_some()).collect()
     }
 
-    /// The SHA-256 of graph, features and labels, in hexadecimal; names, splits and origin are not included.
+    /// The SHA-256 of graph, features and labels, in hexadecimal; names, splits and origin are not included. Dense
+    /// and sparse features with the same values have different digests.
     pub fn sha256(&self) -> String {
         let adjacency = self.graph.adjacency();
         let to_u64 = |offsets: &[usize]| offsets.iter().map(|&o| o as u64).collect::<Vec<_>>();

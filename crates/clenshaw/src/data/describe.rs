@@ -26,10 +26,10 @@ pub struct Description {
     pub class_names: Vec<String>,
     /// Number of nodes without a label.
     pub unlabelled: usize,
-    /// Share of edges between nodes of the same class; `None` if no edge has two labelled ends.
+    /// See [`edge_homophily`](crate::graph::edge_homophily); `None` if no edge has two labelled ends.
     pub edge_homophily: Option<f64>,
-    /// The share of labelled neighbours of the node's own class, averaged over nodes: Geom-GCN's H(G). `None` if
-    /// no labelled node has a labelled neighbour.
+    /// Geom-GCN's H(G), see [`node_homophily`](crate::graph::node_homophily); `None` if no labelled node has a
+    /// labelled neighbour.
     pub node_homophily: Option<f64>,
     /// Number of nodes without neighbours.
     pub isolated: usize,
@@ -41,15 +41,15 @@ pub struct Description {
     pub largest_component: usize,
     /// Number of nodes of degree 0, 1, 2-3, 4-7, ...
     pub degree_histogram: Vec<usize>,
-    /// The metric that papers report on this data set.
+    /// The evaluation metric.
     pub metric: Metric,
     /// Names of the splits that come with the data set.
     pub splits: Vec<String>,
-    /// Digest of graph, features and labels.
+    /// [`Dataset::sha256`].
     pub sha256: String,
     /// Where the data comes from, for display.
     pub source: String,
-    /// Known problems with the data.
+    /// The warnings of the data set.
     pub warnings: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ impl Description {
     /// ```
     ///
     /// # Panics
-    /// If [`Dataset::check_shapes`] would return an error for the labels.
+    /// Possibly, if [`Dataset::check_shapes`] returns an error.
     pub fn of(dataset: &Dataset) -> Self {
         let (graph, y) = (&dataset.graph, &dataset.y);
         let sizes = component_sizes(graph);

@@ -38,14 +38,14 @@ pub struct FeatureTable {
 pub struct EncodedFeatures {
     /// The features, one row per node.
     pub x: Features,
-    /// How each column is encoded.
+    /// How the columns are encoded.
     pub schema: Schema,
-    /// Warnings about cells that were not used as given, and about suspicious, missing and additional columns.
+    /// Warnings about cells and columns.
     pub warnings: Vec<String>,
 }
 
 impl FeatureTable {
-    /// Creates a table from the names and cells of its columns; an empty cell is missing.
+    /// Creates a table from the names and cells of its columns; use an empty cell for a missing value.
     ///
     /// # Errors
     /// If two columns have the same name, if the columns do not have the same number of cells, or if a column is
@@ -76,21 +76,22 @@ impl FeatureTable {
         Ok(Self { table })
     }
 
-    /// Infers how each column is encoded, and encodes it. `id`, `label` and `split` of the options have no
-    /// effect: such columns are features.
+    /// Infers how each column is encoded, and encodes it. Columns that `options` chooses as id, label or split
+    /// are treated like all others.
     ///
     /// # Errors
-    /// If the table has no rows, or `options` names a column that does not exist.
+    /// If the table has no rows, if `options` names a column that does not exist, or if the features do not fit
+    /// into memory.
     pub fn encode(&self, options: &TableOptions) -> Result<EncodedFeatures> {
         let (x, schema, warnings) = encode_features(&self.table, options)?;
         Ok(EncodedFeatures { x, schema, warnings })
     }
 
-    /// Encodes the table by the schema of another table; columns are matched by name.
+    /// Encodes the table with the schema of another table; columns are matched by name.
     ///
     /// # Errors
-    /// If the table has no rows or none of the feature columns of the schema, or if the id column of the schema is
-    /// in the table and has empty or duplicate cells.
+    /// If the table has no rows or none of the feature columns of the schema, if the id column of the schema is
+    /// in the table and has empty or duplicate cells, or if the features do not fit into memory.
     pub fn encode_as(&self, schema: &Schema) -> Result<EncodedFeatures> {
         let nodes = encode_with_schema(&self.table, schema, &[])?;
         Ok(EncodedFeatures { x: nodes.x, schema: nodes.schema, warnings: nodes.warnings })

@@ -6,9 +6,8 @@
 //! ```
 //!
 //! An existing file is replaced, by a rename, only after its replacement has been verified.
-//! A partial download is kept and resumed the next time, unless its checksum is wrong.
-//! A file without a known checksum is kept if it exists; its download is never resumed. Archives have no
-//! checksums but are resumed, because those of their members are verified.
+//! An interrupted download is resumed the next time if the checksum of the file or, for an archive, of its
+//! members is known. A file without a known checksum is kept if it exists.
 //! HTTP requires the feature `download`; copying and verifying work without it.
 //!
 //! ```
@@ -86,12 +85,12 @@ impl<'a> FetchOptions<'a> {
 /// Timeouts and retries of downloads.
 #[derive(Clone, Copy, Debug)]
 pub struct RetryPolicy {
-    /// Timeout for resolving the host and for connecting.
+    /// Timeout for resolving the host, and for connecting.
     pub connect_timeout: Duration,
-    /// Timeout for receiving the next bytes.
+    /// Timeout for receiving or sending the next bytes.
     pub read_timeout: Duration,
-    /// Maximum number of attempts per source; at least one is made. As many again are made if a resumed file turns
-    /// out to be invalid.
+    /// Maximum number of attempts per source; at least one is made. As many again may follow if a resumed file
+    /// turns out to be invalid.
     pub attempts: usize,
     /// Delay before the second attempt; doubled after each attempt.
     pub first_delay: Duration,
@@ -112,7 +111,7 @@ impl Default for RetryPolicy {
 /// Progress of a fetch; `file` is a path inside the data folder, or the name of an archive.
 #[derive(Debug)]
 pub enum FetchEvent<'a> {
-    /// A file is requested from a source.
+    /// A file is about to be fetched from a source.
     Requested {
         /// The file.
         file: &'a str,
@@ -128,7 +127,7 @@ pub enum FetchEvent<'a> {
         /// Expected number of bytes, if known.
         total: Option<u64>,
     },
-    /// A source failed.
+    /// An attempt failed and another one follows. If none follows, the error of the fetch contains the problem.
     Failed {
         /// The file.
         file: &'a str,
@@ -139,7 +138,7 @@ pub enum FetchEvent<'a> {
         /// Delay before the next attempt; `None` if the next source is tried instead.
         retry_in: Option<Duration>,
     },
-    /// A file is present and valid.
+    /// A file is present, and has the right checksum if it is known.
     Done(&'a LocalFile),
 }
 
@@ -181,8 +180,12 @@ pub enum FileState {
     Replaced,
 }
 
-/// Fetches the missing and invalid files of a data set, or only verifies the existing ones if
+/// Fetches the missing and invalid files of a data set, or only verifies that there are none if
 /// [`FetchOptions::offline`] is set. After an error, the files already fetched are kept.
+///
+/// # Errors
+/// If a file can neither be kept nor fetched from one of its sources, if [`FetchOptions::from`] is invalid, or if
+/// the fetch is cancelled.
 pub fn fetch(manifest: &Manifest, options: &FetchOptions<'_>) -> Result<FetchReport> {
     if options.offline {
         return verify(manifest, options);
@@ -263,8 +266,8 @@ fn finish(
     file
 }
 
-/// Returns a warning for each file in the folder of a data set that differs from the published one; missing
-/// and unreadable files are ignored.
+/// Returns a warning for each file of a data set whose checksum is known and differs; missing and unreadable
+/// files are ignored. `folder` is the folder of the data set in the data folder.
 pub(super) fn changed_files(manifest: &Manifest, folder: &Path) -> Vec<String> {
     let root = folder.parent().unwrap_or(folder);
     let is_changed = |file: &&ManifestFile| {
@@ -277,24 +280,25 @@ pub(super) fn changed_files(manifest: &Manifest, folder: &Path) -> Vec<String> {
     manifest.files.iter().filter(is_changed).map(warning).collect()
 }
 
-/// Whether all files of a data set exist in its folder `folder`; their contents are not verified.
+/// Whether all files of a data set exist; their contents are not verified. `folder` is the folder of the data
+/// set in the data folder.
 pub fn is_complete(manifest: &Manifest, folder: &Path) -> bool {
     let root = folder.parent().unwrap_or(folder);
     manifest.files.iter().all(|file| root.join(&file.path).is_file())
 }
 
-/// Verifies existing files without network access; the error lists the missing and invalid ones.
+/// Verifies the files without network access; the error lists those that are missing, invalid or unreadable.
 fn verify(manifest: &Manifest, options: &FetchOptions<'_>) -> Result<FetchReport> {
     let (mut valid, mut invalid) = (Vec::new(), Vec::new());
     for listed in &manifest.files {
-        let found = digest(&options.into.join(&listed.path))?;
-        let checked = found.ok_or(SourceError::NotFound).and_then(|found| {
-            listed.check(&found)?;
-            Ok(found)
-        });
+        let checked = match digest(&options.into.join(&listed.path)) {
+            Ok(Some(found)) => listed.check(&found).map(|()| found).map_err(|e| e.to_string()),
+            Ok(None) => Err(SourceError::NotFound.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
         match checked {
             Ok(found) => valid.push(finish(listed, found, FileState::Kept, options)),
-            Err(error) => invalid.push(format!("{}: {error}", listed.path)),
+            Err(problem) => invalid.push(format!("{}: {problem}", listed.path)),
         }
     }
     if invalid.is_empty() {
@@ -313,4 +317,21 @@ fn report(manifest: &Manifest, files: Vec<LocalFile>) -> FetchReport {
     );
     let warnings = if unknown > 0 { vec![warning] } else { vec![] };
     FetchReport { folder: manifest.folder.clone(), files, warnings }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unreadable_file_does_not_stop_verification() {
+        let folder = tempfile::tempdir().unwrap();
+        let cancel = AtomicBool::new(false);
+        let options = FetchOptions { offline: true, ..FetchOptions::new(folder.path(), &cancel) };
+        let texas = manifest("texas").unwrap();
+        std::fs::create_dir_all(folder.path().join(&texas.files[0].path)).unwrap();
+        let error = fetch(texas, &options).unwrap_err().to_string();
+        assert!(error.contains("is a folder; expected a regular file"), "{error}");
+        assert!(error.contains(&format!("{}: file not found", texas.files[1].path)), "{error}");
+    }
 }

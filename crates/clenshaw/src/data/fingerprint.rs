@@ -1,4 +1,4 @@
-//! SHA-256 fingerprints of lists of numbers, which identify data sets and splits.
+//! SHA-256 fingerprints of lists of numbers, which identify data sets, splits and cache entries.
 
 use sha2::{Digest, Sha256};
 

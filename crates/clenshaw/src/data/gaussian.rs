@@ -15,9 +15,7 @@ use crate::tensor::Mat;
 /// # Errors
 /// If they do not fit into memory.
 pub(super) fn features(stream: &Stream, classes: &[u32], d: usize, s: f64) -> Result<Features> {
-    let n = classes.len();
-    let what = || format!("{d} features of {n} nodes");
-    memory::require((size_of::<f32>() * n * d) as u64, what, "lower `nodes` or `features`")?;
+    require_memory(classes.len(), d, "lower `nodes` or `features`")?;
     let n_classes = classes.iter().max().map_or(0, |&class| class as usize + 1);
     let mut means = stream.named("means");
     let length = s / (d as f64).sqrt();
@@ -31,6 +29,12 @@ pub(super) fn features(stream: &Stream, classes: &[u32], d: usize, s: f64) -> Re
         }
     }
     Ok(Features::Dense(x))
+}
+
+/// Returns an error, with this advice, if `d` dense features of `n` nodes do not fit into memory.
+pub(super) fn require_memory(n: usize, d: usize, advice: &str) -> Result<()> {
+    let what = || format!("{d} features of {n} nodes");
+    memory::require((size_of::<f32>() * n * d) as u64, what, advice)
 }
 
 #[cfg(test)]

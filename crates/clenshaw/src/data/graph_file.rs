@@ -8,8 +8,9 @@
 //!
 //! g = load_file("cora.graph")
 //! indices, offsets = g["adjacency.indices"], g["adjacency.offsets"]
-//! adjacency = csr_array((indices >= 0, indices, offsets))    # symmetric, without loops
-//! train = g["split.geom:0"] == 1                             # if the data has this split
+//! n = len(offsets) - 1
+//! adjacency = csr_array((indices >= 0, indices, offsets), shape=(n, n))    # symmetric, without loops
+//! train = g["split.geom:0"] == 1                                           # if the data has this split
 //! ```
 //!
 //! | tensor | type and shape | |
@@ -22,7 +23,7 @@
 //! | `labels` | i32 `[n]` | -1 if unknown |
 //! | `split.NAME` | u8 `[n]` | 0 none, 1 train, 2 val, 3 test |
 //! | `order` | u32 `[n]` or `[0]` | entries of the cache only: the order of nodes in memory, if not that of their numbers |
-//! | `names.offsets`, `names.bytes` | u64 `[n + 1]`, u8 | UTF-8; omitted if nodes are numbered |
+//! | `names.offsets`, `names.bytes` | u64 `[n + 1]`, u8 | UTF-8; omitted if nodes have no names |
 //!
 //! All metadata values are strings: `checksum`, `format`, `name`, `source`, `metric`, `columns` (of sparse
 //! features) and, as JSON, the lists `classes`, `splits`, `warnings` and `notes` and the object `schema`.
@@ -46,8 +47,8 @@ use crate::error::Result;
 use crate::tensor::Bytes;
 use std::path::Path;
 
-/// Memory-maps a file, verifies its checksum and checks its content; the adjacency is not copied. Fails if
-/// the file is missing, damaged or invalid.
+/// Memory-maps a file, verifies its checksum and checks its content. On 64-bit little-endian machines, the
+/// adjacency is not copied. Fails if the file is missing, damaged or invalid.
 ///
 /// The file must not be modified in place while the data set is in use; replacing it by a rename, as
 /// [`save`] does, is allowed.
@@ -72,22 +73,34 @@ pub fn read_bytes(place: &str, bytes: impl Into<Bytes>) -> Result<Dataset> {
     GraphFile::open(place, bytes.into())?.dataset()
 }
 
-/// Returns the bytes of the graph file of a data set.
+/// Returns the bytes of the graph file of a data set. They can be read only if [`Dataset::checked`] accepts the
+/// data set, and its splits and node names match the graph.
+///
+/// # Panics
+/// If a split contains a node that the graph does not have.
 pub fn to_bytes(dataset: &Dataset) -> Vec<u8> {
     GraphFileWriter::new(dataset, None).concat()
 }
 
-/// Writes a graph file atomically, replacing an existing file; returns its size in bytes.
+/// Writes a graph file atomically, replacing an existing file; returns its size in bytes. See [`to_bytes`] for
+/// the data sets that can be read again.
+///
+/// # Panics
+/// As [`to_bytes`].
 pub fn save(dataset: &Dataset, path: &Path) -> Result<u64> {
     GraphFileWriter::new(dataset, None).save(path)
 }
 
 /// Writes a graph file as [`save`] does, but fails if the path exists.
+///
+/// # Panics
+/// As [`to_bytes`].
 pub fn save_new(dataset: &Dataset, path: &Path) -> Result<u64> {
     GraphFileWriter::new(dataset, None).save_new(path)
 }
 
-/// Writes a graph file as [`save`] does, with a stamp that [`open_stamped`] compares.
+/// Writes an entry of the cache: a graph file as [`save`] writes it, with the order of nodes in memory and a
+/// stamp that [`open_stamped`] compares.
 pub(super) fn save_stamped(dataset: &Dataset, stamp: &str, path: &Path) -> Result<u64> {
     GraphFileWriter::new(dataset, Some(stamp)).save(path)
 }

@@ -6,10 +6,12 @@
 //! y_i = index of the brightness quantile of f_i
 //! ```
 //!
+//! `f` is scaled to mean 0 and variance 1.
+//!
 //! Neighbouring pixels have similar brightness, so low-pass filters help: the homophilous counterpart
 //! of `csbm`.
 
-use super::{Dataset, DatasetInfo, DatasetOrigin, Features, SEED, check_classes};
+use super::{Dataset, DatasetInfo, DatasetOrigin, Features, SEED, check_classes, gaussian};
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::hyper::{HyperParam, Params};
@@ -39,13 +41,14 @@ static HYPER: &[HyperParam] = &[
 const WAVES: usize = 6;
 
 fn generate(params: &Params) -> Result<Dataset> {
-    let (rows, columns) = (params.int("rows"), params.int("columns"));
+    let (rows, columns, d) = (params.int("rows"), params.int("columns"), params.int("features"));
     check_classes(params.int("classes"), rows * columns)?;
+    gaussian::require_memory(rows * columns, d, "lower `rows`, `columns` or `features`")?;
     let stream = Stream::new(params.int("seed") as u64, "graph");
     let graph = Graph::from_edges(INFO.name, rows * columns, &edges(rows, columns))?;
     let f = image(&mut stream.named("picture"), rows, columns);
     let classes = quantiles(&f, params.int("classes"));
-    let x = observations(&stream, &f, params.int("features"), params.real("noise"));
+    let x = observations(&stream, &f, d, params.real("noise"));
     INFO.build_generated(params, graph, x, &classes)
 }
 

@@ -59,9 +59,9 @@ pub struct DatasetInfo {
     pub name: &'static str,
     /// One-line description.
     pub title: &'static str,
-    /// The paper that introduced it.
+    /// The paper that it is from or based on.
     pub paper: &'static str,
-    /// Where the data comes from.
+    /// Where the data comes from, for display.
     pub source: &'static str,
     /// Whether it is embedded, read from files or generated.
     pub origin: DatasetOrigin,
@@ -286,8 +286,10 @@ pub fn load_from(store: &Store, text: &str) -> Result<Dataset> {
     load_as(store, text, Interpretation::default())
 }
 
-/// Loads a data set as [`load_from`] does. `interpretation` applies to the user's own node table; for a graph
-/// without one, table options only cause a warning.
+/// Loads a data set as [`load_from`] does. `interpretation` applies to the user's own files; for a built-in data
+/// set or a graph file, table options only cause a warning.
+///
+/// With [`Interpretation::Stored`], labels are optional, so [`Dataset::checked`] may reject the result.
 pub fn load_as(store: &Store, text: &str, interpretation: Interpretation) -> Result<Dataset> {
     let info = match resolve(store, text)? {
         ResolvedGraph::Known(info) => info,
@@ -325,7 +327,7 @@ fn load_known(store: &Store, info: &DatasetInfo, text: &str) -> Result<Dataset> 
     Err(Error::BadValue { key: "graph".into(), value: text.into(), expected })
 }
 
-/// Returns a warning if table options are set, for a graph that is not read from a node table.
+/// Returns a warning if table options are set, for graphs to which they do not apply.
 fn unused_options(interpretation: Interpretation) -> Option<String> {
     match interpretation {
         Interpretation::Inferred(options) if *options != TableOptions::default() => Some(
@@ -335,8 +337,8 @@ fn unused_options(interpretation: Interpretation) -> Option<String> {
     }
 }
 
-/// Loads a user's own files, or their cached result if they have not changed. The cache is not used for graph
-/// files and with a stored schema.
+/// Loads a user's own files, or their cached result if they have not changed. Options that are not set are taken
+/// from the schema file, if there is one. The cache is not used for graph files or with a stored schema.
 fn load_path(store: &Store, path: &Path, interpretation: Interpretation) -> Result<Dataset> {
     if read::format(path) == "graph file" {
         let mut dataset = read::read_path(path, interpretation)?.checked()?;
@@ -346,7 +348,7 @@ fn load_path(store: &Store, path: &Path, interpretation: Interpretation) -> Resu
     let Interpretation::Inferred(options) = interpretation else {
         return read::read_path(path, interpretation);
     };
-    let (stated, schema_file) = read::schema_file(path)?;
+    let (stated, schema_file) = read::read_schema_file(path)?;
     let options = options.clone().or(stated);
     let mut files = read::source_files(path)?;
     files.extend(schema_file.clone());
@@ -379,7 +381,8 @@ pub fn load_published(store: &Store, text: &str) -> Result<Dataset> {
     }
 }
 
-/// Parses settings of a generator, `key=value,key=value`; the others keep their defaults.
+/// Parses settings of a generator, `key=value,key=value`; the others keep their defaults. An error if a key is
+/// unknown or a value is invalid.
 fn settings_of(hyper: &'static [HyperParam], settings: &str) -> Result<Params> {
     let mut params = Params::defaults(hyper);
     for setting in settings.split(',').filter(|setting| !setting.is_empty()) {

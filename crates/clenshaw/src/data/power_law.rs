@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A share of about `m (m + 1) / (k (k + 1))` of the nodes has degree k or more: a power law.
-//! Repeated edges are merged, so the average degree is slightly below `2 m`.
+//! Repeated edges are merged; the average degree is below `2 m`, in large graphs only slightly.
 //! Barabasi & Albert, Science 1999; communities after Karimi et al., Scientific Reports 2018.
 
 use super::{Dataset, DatasetInfo, DatasetOrigin, SEED, check_classes, gaussian};
@@ -51,7 +51,7 @@ fn classes(stream: &mut Stream, n: usize, n_classes: usize) -> Vec<u32> {
     (0..n).map(class).map(|class| class as u32).collect()
 }
 
-/// Attaches the nodes one by one; returns all edges.
+/// Starts with a connected pair of nodes per community and attaches the others one by one; returns all edges.
 fn attach(stream: &mut Stream, classes: &[u32], params: &Params) -> Vec<(u32, u32)> {
     let (m, h) = (params.int("edges"), params.real("homophily"));
     // Each community starts as a pair of connected nodes.

@@ -1,7 +1,7 @@
-//! The registry of all data sets.
+//! The registry of the built-in data sets.
 //!
-//! A public data set has a folder in the data folder, with the files as published; Geom-GCN's ten
-//! splits are in its subfolder `splits/`.
+//! A data set that is read from files has a folder in the data folder, with the files as published; Geom-GCN's
+//! ten splits, if it has them, are in the subfolder `splits/`.
 
 use super::read::{facebook100, geom_gcn, heterophilous, linkx, planetoid};
 use super::{Dataset, DatasetInfo, DatasetOrigin, FileDataset, Metric};
@@ -18,7 +18,7 @@ pub static DATASETS: &[DatasetInfo] = &[
     power_law::INFO, // Barabasi & Albert 1999
     DatasetRelease { read: read_citeseer, ..PLANETOID }
         .warnings(&[
-            "15 test nodes have neither features nor a label; as in the published comparisons they are assigned class 0",
+            "15 nodes have neither features nor a label; as in the published comparisons they are assigned class 0",
             "48 nodes have no neighbours",
         ])
         .info("citeseer", "Citeseer: computer-science papers, linked by citations, classified by field"),
@@ -158,7 +158,8 @@ impl DatasetRelease {
         Self { stored_as: Some((folder, file_name)), ..self }
     }
 
-    /// The published files of a data set of this release.
+    /// The published files of a data set of this release; `name` is the name of its folder and the name in its
+    /// files, unless `stored_as` sets others.
     const fn files(self, name: &'static str) -> FileDataset {
         let Self { licence, splits, metric, warnings, read, .. } = self;
         let (folder, file_name) = match self.stored_as {

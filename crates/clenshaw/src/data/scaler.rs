@@ -161,7 +161,7 @@ fn minimum(x: &Features) -> f32 {
     if all_stored { stored } else { stored.min(0.0) }
 }
 
-/// `x - minimum`; dense unless `minimum` is 0.
+/// `x - minimum`; sparse features become dense unless `minimum` is 0.
 fn subtract(x: &Features, minimum: f32) -> Features {
     if minimum == 0.0 {
         return x.clone();

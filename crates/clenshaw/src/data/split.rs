@@ -2,7 +2,7 @@
 //!
 //! | name | meaning |
 //! |---|---|
-//! | `balanced` | the "60/20/20" of spectral GNN papers: `round(0.6 n / C)` training nodes per class |
+//! | `balanced` | the "60/20/20" of spectral GNN papers: up to `round(0.6 n / C)` training nodes per class |
 //! | `stratified` | 60/20/20 of each class |
 //! | `ratio:a/b/c` | `a : b : c` of all labelled nodes, regardless of class; `b` and `c` may be 0 |
 //! | `all-labels` | all labelled nodes for training, none for validation and testing |
@@ -10,7 +10,7 @@
 //! | `public`, `geom:3`, `linkx:0`, `fixed:2`, `own` | a split that comes with the data set |
 //! | `all` | all splits that come with the data set: the run with seed `s` uses number `s` modulo their count |
 //!
-//! `n` counts labelled nodes; a node without a label is in no part.
+//! `n` counts labelled nodes and `C` classes; a node without a label is in no part.
 //! `balanced` is what GPRGNN, BernNet, ChebNetII and ClenshawGCN report. Small classes may have no
 //! nodes left for validation and testing, so the classes in these parts are not distributed as in the graph.
 
@@ -45,10 +45,11 @@ pub enum SplitKind {
     /// `min(p, class size)` training nodes per class, then `v` validation nodes from the rest, then
     /// test nodes, with `p = round(0.6 n / C)` and `v = round(0.2 n)`, ties to even.
     Balanced,
-    /// 60/20/20 within each class, at least one node of it in each part. Of a class with two nodes,
+    /// 60/20/20 within each class; a class with three or more nodes has at least one in each part. Of two nodes,
     /// one is used for training and one for testing; a single node is used for training.
     Stratified,
-    /// Shares of the labelled nodes; only their proportions matter, so 3/1/1 is 60/20/20.
+    /// Shares of the labelled nodes; only their proportions matter, so 3/1/1 is 60/20/20. A part whose share is 0
+    /// is empty.
     Ratio([f64; 3]),
     /// All labelled nodes for training.
     AllLabels,
@@ -87,7 +88,8 @@ impl SplitKind {
         matches!(self, Self::Published(_) | Self::All)
     }
 
-    /// A split that comes with the data set, without unlabelled nodes; an error if there is no such split.
+    /// A split that comes with the data set, without unlabelled nodes; an error if there is no such split, or if it
+    /// does not fit the data set.
     fn published(&self, dataset: &Dataset, seed: u64) -> Result<Split> {
         let known = &dataset.splits;
         let names: Vec<&str> = known.iter().map(|fixed| fixed.name.as_str()).collect();
@@ -117,8 +119,8 @@ impl SplitKind {
     /// Assigns labelled nodes to the parts; the same seed gives the same split.
     ///
     /// # Errors
-    /// If a part that must not be empty would be empty, if the data set comes with no such split, or if the file
-    /// of a split cannot be read or is invalid.
+    /// If a part that must not be empty would be empty, if the data set comes with no such split or an invalid one,
+    /// or if the file of a split cannot be read or is invalid.
     ///
     /// ```
     /// use clenshaw::data::{self, SplitKind};
@@ -170,7 +172,8 @@ impl SplitKind {
     }
 }
 
-/// The end of an error about an empty part: how many classes are too small to be divided into three parts.
+/// The end of an error about an empty part: how many classes are too small to be divided into three parts, if
+/// any, and advice if most of them have at most one node.
 fn small_classes(dataset: &Dataset) -> String {
     let sizes = dataset.class_sizes();
     let n_smaller = |than: usize| sizes.iter().filter(|&&size| size < than).count();
@@ -222,15 +225,17 @@ fn balanced(dataset: &Dataset, stream: &mut Stream) -> [Vec<u32>; 3] {
     [train, val.to_vec(), test.to_vec()]
 }
 
-/// Randomly assigns nodes to the parts, in proportion to the shares.
+/// Randomly assigns nodes to the parts, in proportion to the shares; a part whose share is 0 is empty.
 fn ratio(mut nodes: Vec<u32>, shares: [f64; 3], stream: &mut Stream) -> [Vec<u32>; 3] {
     let [train, val, _] = shares.map(|share| share / shares.iter().sum::<f64>());
     let n = nodes.len() as f64;
     stream.shuffle(&mut nodes);
-    consecutive_parts(&nodes, round(train * n), round(val * n))
+    // `round` may round both parts of an odd number down, such as 2.5 and 2.5 to 2 and 2.
+    let n_val = if shares[2] == 0.0 { nodes.len() } else { round(val * n) };
+    consecutive_parts(&nodes, round(train * n), n_val)
 }
 
-/// The first `train` nodes, the next `val` nodes, and the rest.
+/// The first `train` nodes, the next `val` nodes, and the rest; fewer if there are not as many nodes.
 fn consecutive_parts(nodes: &[u32], train: usize, val: usize) -> [Vec<u32>; 3] {
     let (train, rest) = nodes.split_at(train.min(nodes.len()));
     let (val, test) = rest.split_at(val.min(rest.len()));
@@ -288,12 +293,12 @@ impl Split {
         &self.train
     }
 
-    /// The nodes whose labels decide when training stops.
+    /// The nodes for validation, such as early stopping and the choice of settings.
     pub fn val(&self) -> &[u32] {
         &self.val
     }
 
-    /// The nodes whose labels are read once, after training.
+    /// The nodes for the evaluation of the trained model.
     pub fn test(&self) -> &[u32] {
         &self.test
     }
@@ -308,8 +313,9 @@ impl Split {
         &self.provenance
     }
 
-    /// Returns warnings about classes without training nodes, which cannot be predicted, and about classes
-    /// without test nodes, which the scores do not cover.
+    /// Returns warnings about classes without training nodes, which cannot be predicted, and, if there are test
+    /// nodes, about classes without any of them, which the scores do not cover. Classes without labelled nodes are
+    /// not reported.
     pub fn class_warnings(&self, dataset: &Dataset) -> Vec<String> {
         let missing = |nodes: &[u32]| -> Vec<&str> {
             let mut found = vec![false; dataset.n_classes()];
@@ -371,7 +377,7 @@ impl Split {
         Error::Data { place: format!("split `{}`", self.provenance), problem }
     }
 
-    /// The SHA-256 of the three lists, in hexadecimal.
+    /// A fingerprint of the three lists: a SHA-256 in hexadecimal.
     pub fn sha256(&self) -> String {
         let start = Fingerprint::new("clenshaw split 1");
         self.parts().iter().fold(start, |digest, part| digest.list(part.iter().copied())).hex()

@@ -53,7 +53,7 @@ impl Store {
         self.folders.iter().map(|folder| folder.join(name)).find(|folder| folder.is_dir())
     }
 
-    /// Returns the file of this imported graph, if it exists.
+    /// Returns the first existing file of the imported graph with this name, if any.
     pub fn imported_graph(&self, name: &str) -> Option<PathBuf> {
         let file = graph_file_name(name)?;
         self.folders.iter().map(|folder| folder.join(&file)).find(|path| path.is_file())

@@ -41,6 +41,9 @@ impl TextTable {
     }
 
     /// Adds a row with one cell per column; an error if a column would be larger than [`MAX_COLUMN_BYTES`].
+    ///
+    /// # Panics
+    /// If there are fewer cells than columns.
     pub fn push_row<'a>(&mut self, cells: impl IntoIterator<Item = &'a str>) -> Result<()> {
         let mut n_cells = 0;
         for (column, cell) in self.columns.iter_mut().zip(cells) {
@@ -85,7 +88,7 @@ impl TextTable {
         Ok(true)
     }
 
-    /// Adds empty cells until all columns have the same length.
+    /// Adds empty cells until all columns have one cell per row.
     pub fn fill_missing(&mut self) {
         self.columns.iter_mut().for_each(|column| column.fill(self.n_rows));
     }

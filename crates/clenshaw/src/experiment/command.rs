@@ -5,7 +5,8 @@ use crate::data::TableOptions;
 
 impl Request {
     /// The `clenshaw train` command of this request, for a POSIX shell. Settings that equal the model's
-    /// defaults are omitted, except the scaling, whose default depends on the graph.
+    /// defaults are omitted, except the scaling, whose default depends on the graph. There is no option for
+    /// [`TableOptions::split`].
     ///
     /// ```
     /// use clenshaw::experiment::Request;
@@ -38,7 +39,7 @@ impl Request {
     }
 }
 
-/// The options for the columns of the user's tables, without those that are not set.
+/// The command-line options for the columns of the user's tables, without those that are not set.
 fn table_arguments(table: &TableOptions) -> Vec<String> {
     let fill = table.fill.map(|fill| serde_json::json!(fill));
     let one = |option, value: &Option<String>| (option, value.iter().cloned().collect::<String>());
@@ -56,7 +57,7 @@ fn table_arguments(table: &TableOptions) -> Vec<String> {
     given.flat_map(|(option, value)| [option.to_owned(), value]).collect()
 }
 
-/// The word as an argument in a POSIX shell: in single quotes if it is empty or has other than safe characters.
+/// The word as an argument in a POSIX shell: in single quotes unless it consists of safe characters.
 fn quoted(word: &str) -> String {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_safe) {

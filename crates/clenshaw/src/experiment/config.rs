@@ -38,6 +38,7 @@ pub struct Config {
     pub hyper: Vec<(String, String)>,
 }
 
+/// The keys of a settings file.
 const KEYS: [&str; 7] = ["graph", "model", "split", "runs", "seed", "table", "hyper"];
 
 impl Config {
@@ -89,7 +90,7 @@ pub(super) fn settings(table: &Table) -> Vec<(String, String)> {
     table.iter().map(|(key, value)| (key.clone(), unquoted(value))).collect()
 }
 
-/// A value in command-line syntax: strings have no quotes.
+/// A value in command-line syntax: a string without quotes, other values as in TOML.
 pub(super) fn unquoted(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

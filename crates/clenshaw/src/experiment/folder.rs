@@ -27,16 +27,16 @@ pub(super) struct RunFolder {
     lock: Option<File>,
 }
 
-/// The files of a finished run: name and contents.
+/// The files of a finished run: names and contents.
 pub(super) type RunFiles = Vec<(&'static str, Vec<u8>)>;
 
 impl RunFolder {
-    /// Creates or reuses a folder, and locks it. Removes earlier results unless `resume` is set.
+    /// Creates or reuses a folder, and locks it for this process. Removes earlier results unless `resume` is set.
     ///
     /// # Errors
     /// If `path` is a file or cannot be written; if the folder contains a different request or unrelated files;
-    /// with `resume`, if it contains runs on different data or splits or of another instruction path; or if
-    /// another process is training in it.
+    /// with `resume`, if it contains runs on different data or splits or of another instruction path, or its
+    /// `data.json` is invalid; or if another process is training in it.
     pub fn open(
         path: &Path,
         request: &Request,
@@ -70,8 +70,8 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// Opens an existing folder for reading, and parses its request. Fails if `run.toml` is missing or
-    /// invalid.
+    /// Opens an existing folder for reading, without a lock, and parses its request. Fails if `run.toml` cannot be
+    /// read or is invalid.
     pub fn open_existing(path: &Path) -> Result<(Self, Request)> {
         let run_toml = path.join("run.toml");
         let text = files::read_text(&run_toml)?;
@@ -90,7 +90,7 @@ impl RunFolder {
         ignore_missing(fs::remove_dir_all(&removed), removed)
     }
 
-    /// Removes what processes that were killed while writing left behind.
+    /// Removes the temporary files and folders of processes that were killed while writing.
     fn remove_partials(&self) {
         // A file with the ID of this process was left behind by an earlier process with the same ID.
         let is_dead = |process| process == std::process::id() || !files::is_running(process);
@@ -128,23 +128,24 @@ impl RunFolder {
         self.runs_path().join(seed.to_string())
     }
 
-    /// Reads a file of a finished run.
+    /// Reads a file of a finished run. Fails if it does not exist or cannot be read.
     pub fn read(&self, seed: u64, file: &str) -> Result<Vec<u8>> {
         files::read(&self.run_path(seed).join(file))
     }
 
-    /// The record of a run; `None` unless it is finished. Fails if the file is invalid.
+    /// The record of a run; `None` unless it is finished. Fails if the file cannot be read or is invalid.
     pub fn record(&self, seed: u64) -> Result<Option<RunRecord>> {
         read_json(&self.run_path(seed).join("record.json"))
     }
 
-    /// The digests of the data and splits of this folder; `None` if they were not written. Fails if the file is
-    /// invalid.
+    /// The digests of the data and splits of this folder; `None` if there are none. Fails if the file cannot be read
+    /// or is invalid.
     pub fn fingerprint(&self) -> Result<Option<DataFingerprint>> {
         read_json(&self.path.join("data.json"))
     }
 
-    /// The receipt; `None` unless all runs are finished. Fails if the file is invalid.
+    /// The receipt, which is written after the last run; `None` if there is none. Fails if the file cannot be read or
+    /// is invalid.
     pub fn receipt(&self) -> Result<Option<RunReceipt>> {
         read_json(&self.path.join("receipt.json"))
     }
@@ -176,7 +177,7 @@ impl RunFolder {
         self.runs_path().join(progress_name(seed))
     }
 
-    /// Returns whether a process has requested this one to stop, and removes the request.
+    /// Removes the request to stop; returns whether there was one.
     pub fn take_stop_request(&self) -> bool {
         fs::remove_file(self.path.join(STOP)).is_ok()
     }
@@ -208,14 +209,17 @@ impl RunFolder {
 /// The provenance of the results in a run folder.
 #[derive(Serialize, Deserialize)]
 pub(super) struct RunReceipt {
+    /// The version of the library.
     pub version: String,
+    /// The name of the data set.
     graph: String,
+    /// Where the data set comes from.
     source: String,
     #[serde(flatten)]
     pub fingerprint: DataFingerprint,
     #[serde(flatten)]
     pub provenance: Provenance,
-    /// Wall-clock time of the job that completed the folder.
+    /// Wall-clock time of the job that completed the folder, in seconds, without earlier jobs.
     seconds: f64,
 }
 
@@ -236,7 +240,7 @@ impl RunOrigin {
         Self { fingerprint: fingerprint.clone(), bit_class: Some(bit_class) }
     }
 
-    /// If runs of one origin cannot be continued with the other, returns the reason as an error.
+    /// If runs of this origin cannot be in one folder with runs of the other, returns the reason as an error.
     fn check_same(&self, other: &Self) -> std::result::Result<(), FolderConflict> {
         if self.fingerprint != other.fingerprint {
             return Err(FolderConflict::Data);
@@ -263,7 +267,7 @@ pub(super) struct DataFingerprint {
 pub(super) struct SplitFingerprint {
     /// The seed of the run that uses the split.
     seed: u64,
-    /// The kind, sizes and seed of the split, as text.
+    /// A description of the split, see [`Split::provenance`].
     provenance: String,
     pub sha256: String,
 }
@@ -332,8 +336,8 @@ fn is_partial_run(name: &str) -> bool {
     seed.is_some_and(|seed| seed.parse::<u64>().is_ok())
 }
 
-/// Locks a folder against other processes until the file is dropped, if the file system supports it; fails
-/// if another process has locked it.
+/// Locks a folder against other processes until the returned file is dropped, if the file system supports locks;
+/// fails if another process has locked it or the lock file cannot be created.
 fn lock(folder: &Path) -> Result<File> {
     let path = folder.join(LOCK);
     let file = File::create(&path).map_err(Error::io(&path))?;
@@ -349,7 +353,7 @@ fn lock(folder: &Path) -> Result<File> {
     }
 }
 
-/// Reads a text file; `None` if it does not exist.
+/// Reads a text file; `None` if it does not exist. Fails if it cannot be read.
 fn read_text(path: &Path) -> Result<Option<String>> {
     match files::read_text(path) {
         Err(error) if error.is_not_found() => Ok(None),
@@ -358,7 +362,7 @@ fn read_text(path: &Path) -> Result<Option<String>> {
 }
 
 /// Whether a process is training in a folder; `None` if the file system does not support locks, and `false` if
-/// there is no lock file.
+/// the lock file cannot be opened.
 pub(super) fn is_locked(folder: &Path) -> Option<bool> {
     let Ok(file) = File::open(folder.join(LOCK)) else { return Some(false) };
     match file.try_lock_shared() {
@@ -379,7 +383,7 @@ pub(super) fn write_stop_request(folder: &Path) -> Result<()> {
     fs::write(&path, "requested by `clenshaw watch`\n").map_err(Error::io(path))
 }
 
-/// Whether there is a request to stop that has not been read yet.
+/// Whether there is a request to stop that the process has not read yet.
 pub(super) fn has_stop_request(folder: &Path) -> bool {
     folder.join(STOP).exists()
 }
@@ -416,7 +420,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     write_atomically(path, [bytes])
 }
 
-/// Converts the result of removing a path; a missing file or folder is not an error.
+/// Converts the result of removing or renaming `path`; a missing file or folder is not an error.
 fn ignore_missing(result: std::io::Result<()>, path: PathBuf) -> Result<()> {
     match result {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io(path)(e)),

@@ -1,8 +1,8 @@
 //! Following the runs of a folder while another process trains them.
 //!
 //! Nothing is written except a request to stop. The lock of the folder shows whether a process is training
-//! in it; files that are older than `data.json`, which every process writes when it starts to train, belong to
-//! an earlier process.
+//! in it. Progress files that are older than `data.json`, which every process writes when it starts to train,
+//! belong to an earlier process.
 
 use super::folder::{
     RunFolder, has_stop_request, is_locked, progress_name, read_json, write_stop_request,
@@ -80,7 +80,7 @@ impl FollowedFolder {
         Ok(folder)
     }
 
-    /// Reads what has changed since the last call; while no process trains in the folder, reads no run again.
+    /// Reads what has changed since the last call.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -122,7 +122,7 @@ impl FollowedFolder {
         self.stop_requested
     }
 
-    /// When the last process that trained in this folder started; `None` if unknown.
+    /// When the last process that trained in this folder started, by the time of `data.json`; `None` if unknown.
     pub fn started(&self) -> Option<SystemTime> {
         self.started
     }
@@ -189,16 +189,15 @@ fn file_names(folder: &Path) -> BTreeSet<String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
-/// Whether a file in the folder has changed within [`RECENT`].
+/// Whether a file or folder in the folder has changed within [`RECENT`].
 fn has_recent_file(folder: &Path) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut times = entries.filter_map(|entry| modified(&entry.path()));
     times.any(|time| SystemTime::now().duration_since(time).is_ok_and(|age| age < RECENT))
 }
 
-/// Requests the process that trains in a folder to stop, as with Ctrl-C: it writes checkpoints and ends,
-/// and the same command resumes the runs. The process checks for requests after an epoch, at most four times
-/// per second.
+/// Requests the process that trains in a folder to stop, as with Ctrl-C: it writes checkpoints, from which the runs
+/// can be resumed, and ends. The process checks for requests only between epochs.
 ///
 /// # Errors
 /// If the lock of the folder shows that no process is training in it, or the request cannot be written.

@@ -1,4 +1,4 @@
-//! All readers as functions of one input, for fuzzing and for the test of damaged files: those of settings, run
+//! Readers as functions of one input, for fuzzing and for the test of damaged files: those of settings, run
 //! folders, models, checkpoints, studies and receipts, and the readers of data files (`data/read/fuzz.rs`).
 
 use super::folder::{RunOrigin, RunReceipt, json_lines, read_json};
@@ -18,12 +18,12 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads the input of a fuzz target and accesses the result; returns whether the reader accepted it.
+/// Reads the input of a fuzz target and uses the result; returns whether the input is valid.
 ///
 /// # Panics
 /// If the target is unknown.
 pub fn is_valid(target: &str, bytes: &[u8]) -> bool {
-    // Readers of settings take text; invalid UTF-8 is rejected before they are called.
+    // Readers of settings take text. Elsewhere, invalid UTF-8 is rejected before they are called.
     let text = String::from_utf8_lossy(bytes);
     match target {
         "cell_receipts" => with_file(bytes, |path| {
@@ -92,7 +92,7 @@ fn access_journal(path: &Path) -> clenshaw_tune::Result<()> {
     Ok(())
 }
 
-/// Reads a progress file and evaluates its last filter; returns whether its first line was accepted.
+/// Reads a progress file and evaluates its last filter; returns whether its first line is valid.
 fn access_progress(path: &Path) -> bool {
     let mut reader = ProgressReader::default();
     reader.read(path);
@@ -107,7 +107,7 @@ fn access_progress(path: &Path) -> bool {
     progress.max_epochs > 0
 }
 
-/// Restores a checkpoint; if it is valid, trains one more epoch and computes the outcome.
+/// Restores a checkpoint; if this succeeds, trains one more epoch and computes the outcome.
 fn access_checkpoint(fit: &mut Fit, bytes: &[u8]) {
     if fit.restore("it", bytes).is_ok() {
         let _ = fit.epoch();
@@ -119,11 +119,12 @@ fn access_checkpoint(fit: &mut Fit, bytes: &[u8]) {
     }
 }
 
+/// Whether a file exists and is valid.
 fn is_present<T>(read: Result<Option<T>>) -> bool {
     read.is_ok_and(|value| value.is_some())
 }
 
-/// Calls `read` with the path of a temporary file with this content.
+/// Calls `read` with the path of a temporary file with this content, and removes the file.
 fn with_file<T>(bytes: &[u8], read: impl FnOnce(&Path) -> T) -> T {
     let (process, thread) = (std::process::id(), std::thread::current().id());
     let path = std::env::temp_dir().join(format!("clenshaw-fuzz-{process}-{thread:?}"));

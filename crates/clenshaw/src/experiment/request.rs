@@ -1,4 +1,4 @@
-//! Training requests: a graph, a model and everything else that determines the result.
+//! Training requests: what to train, on which graph and with which settings.
 
 use super::{Config, preset};
 use crate::data::read::Interpretation;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-/// A graph, a model, its hyper-parameters, the split and the seeds: everything that determines a result.
+/// What to train: a graph, a model, its hyper-parameters, the split and the seeds.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The graph, in command-line syntax.
@@ -33,7 +33,7 @@ impl Request {
     /// A request for one run with seed 0, a balanced split and the model's default hyper-parameters; fails if
     /// the model is unknown.
     ///
-    /// The graph is looked up later, by [`load`](Self::load).
+    /// The graph is not looked up.
     pub fn new(graph: &str, model: &str) -> Result<Self> {
         let model = model::find(model)?;
         let (graph, hyper, table) = (graph.to_owned(), model.defaults(), TableOptions::default());
@@ -44,7 +44,7 @@ impl Request {
     /// is the one that comes with the graph, `all` if there are several, or `stratified` if there is none;
     /// columns are standardised. For a data set of the registry, nothing is loaded or changed.
     ///
-    /// A path is normalised, so that all spellings of it have the same run folder. Fails if the graph is
+    /// A path is normalised, so that different spellings of it share a run folder. Fails if the graph is
     /// unknown, or if a user's own graph cannot be loaded.
     pub fn apply_graph_defaults(&mut self, store: &Store) -> Result<()> {
         match data::resolve(store, &self.graph)? {
@@ -56,7 +56,7 @@ impl Request {
         self.hyper.set_value("scaling", Scaling::Standard.word())
     }
 
-    /// Whether there is a preset of this model for this graph, or for all graphs.
+    /// Whether the model has the preset `paper`, with settings for this graph or for all graphs.
     pub fn has_preset(&self) -> bool {
         preset::preset("paper", self.model, base_name(&self.graph)).is_ok()
     }
@@ -109,7 +109,7 @@ impl Request {
         (0..self.runs as u64).map(move |i| first + i)
     }
 
-    /// Draws one split per run. Fails if the data set does not have such a split.
+    /// Draws one split per run. Fails if the split cannot be drawn from the data set.
     pub fn splits(&self, dataset: &Dataset) -> Result<Vec<Split>> {
         self.seeds().map(|seed| self.split.draw(dataset, seed)).collect()
     }
@@ -165,7 +165,7 @@ impl Request {
         toml::to_string(&run).expect("text and numbers only")
     }
 
-    /// The default run folder; equal requests share it.
+    /// The default run folder, relative to the working directory; equal requests share it.
     pub fn default_folder(&self) -> PathBuf {
         PathBuf::from("runs").join(self.folder_name())
     }

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-/// Memory in bytes for all parallel runs. Jobs whose runs need more than an equal share of it come last and
-/// are trained one run at a time.
+/// Memory in bytes for the workspaces of all parallel runs. Jobs whose runs need more than an equal share of it
+/// come last and are trained one run at a time.
 const PARALLEL_BYTES: usize = 1 << 30;
 
 /// A request and the folder its results are written to.
@@ -26,7 +26,7 @@ pub struct TrainingJob {
     pub folder: Option<PathBuf>,
 }
 
-/// How jobs are executed; no option changes a result.
+/// How jobs are executed. Results do not depend on the number of threads.
 pub struct RunOptions<'a> {
     /// Maximum number of threads.
     pub threads: usize,
@@ -37,7 +37,8 @@ pub struct RunOptions<'a> {
     pub resume: bool,
     /// Called with the index of a job and what happened to it, from several threads.
     pub on_event: &'a (dyn Fn(usize, RunEvent<'_>) + Sync),
-    /// Set to `true` to stop early; finished runs are kept and unfinished ones write a checkpoint.
+    /// Set to `true` to stop early, also by [`request_stop`](super::request_stop) of another process. In a run
+    /// folder, finished runs are kept and runs in progress write a checkpoint.
     pub cancel: &'a AtomicBool,
 }
 
@@ -80,8 +81,8 @@ pub enum RunEvent<'a> {
 /// Trains every run of a job and summarises them.
 ///
 /// # Errors
-/// If the request is invalid, the graph cannot be loaded, the folder cannot be used, training diverges, or the job
-/// is cancelled ([`Error::Interrupted`]).
+/// If the request is invalid or does not fit the graph, the graph cannot be loaded, the folder cannot be used,
+/// there is too little memory, training diverges, or the job is cancelled ([`Error::Interrupted`]).
 ///
 /// ```
 /// use clenshaw::data::Store;
@@ -111,9 +112,8 @@ pub fn run(job: &TrainingJob, options: &RunOptions<'_>) -> Result<Summary> {
 /// Trains several jobs and returns one result per job, in the order of `jobs`; a failed job does not stop
 /// the others, and the result of a cancelled one is [`Error::Interrupted`].
 ///
-/// The runs of all jobs share the threads. Jobs start in the order of the list, each when a thread is
-/// free, except that jobs whose runs need a lot of memory come last. The memory of a job is released after
-/// its last run.
+/// The runs of all jobs share the threads. Jobs start in the order of the list, except that jobs whose runs need a
+/// lot of memory come last. The memory of a job is released after its last run.
 pub fn run_all(jobs: &[TrainingJob], options: &RunOptions<'_>) -> Vec<Result<Summary>> {
     let (threads, n_runs) = (options.threads.max(1), jobs.iter().map(|job| job.request.runs).sum());
     let workers = threads.min(n_runs).max(1);
@@ -131,23 +131,23 @@ pub fn run_all(jobs: &[TrainingJob], options: &RunOptions<'_>) -> Vec<Result<Sum
     results
 }
 
-/// The records of finished runs in a job's folder; empty if there is no folder with the same request. Fails if a
-/// record is invalid.
+/// The records of finished runs in a job's folder; empty if there is no folder with the same request. Fails if
+/// `run.toml` or a record is invalid.
 pub(super) fn finished_runs(job: &TrainingJob) -> Result<Vec<RunRecord>> {
     let Some(folder) = existing_folder(job)? else { return Ok(vec![]) };
     job.request.seeds().filter_map(|seed| folder.record(seed).transpose()).collect()
 }
 
-/// The receipt and the records of a job; `None` unless its folder contains the same request and all runs are
-/// finished.
+/// The receipt and the records of a job; `None` unless its folder contains the same request, all of its runs and
+/// the receipt. Fails if one of these files is invalid.
 pub(super) fn finished_job(job: &TrainingJob) -> Result<Option<(RunReceipt, Vec<RunRecord>)>> {
     let Some(folder) = existing_folder(job)? else { return Ok(None) };
     let (receipt, records) = (folder.receipt()?, finished_runs(job)?);
     Ok(receipt.filter(|_| records.len() == job.request.runs).map(|receipt| (receipt, records)))
 }
 
-/// Returns all values, or one of the errors: [`Error::Interrupted`] only if there is no other, because
-/// callers interrupt the remaining tasks after a failure.
+/// Returns all values, or the first error that is not [`Error::Interrupted`]; that one is returned only if there is
+/// no other, because callers interrupt the remaining tasks after a failure.
 pub(super) fn all_or_first_error<T>(
     results: impl IntoIterator<Item = Result<T>>,
 ) -> Result<Vec<T>> {
@@ -160,7 +160,7 @@ pub(super) fn all_or_first_error<T>(
     }
 }
 
-/// The folder of a job, if it exists and contains the same request.
+/// The folder of a job, if it exists and contains the same request. Fails if its `run.toml` is invalid.
 fn existing_folder(job: &TrainingJob) -> Result<Option<RunFolder>> {
     let folder = job.folder.as_deref().filter(|path| path.join("run.toml").exists());
     let found = folder.map(RunFolder::open_existing).transpose()?;
@@ -173,7 +173,7 @@ struct Scheduler<'a> {
     jobs: &'a [TrainingJob],
     options: &'a RunOptions<'a>,
     datasets: DatasetCache,
-    /// Jobs whose runs need more bytes than this are postponed.
+    /// Jobs whose runs need more bytes than this are postponed until the others have ended.
     max_bytes: usize,
     queue: Mutex<JobQueue<'a>>,
     /// Signalled when a worker has finished starting a job, successfully or not.
@@ -184,7 +184,7 @@ struct Scheduler<'a> {
 struct JobQueue<'a> {
     /// Indices of jobs that have not started.
     waiting: VecDeque<usize>,
-    /// Number of workers that are loading a graph or compiling a model.
+    /// Number of workers that are starting a job, see [`Scheduler::start_job`].
     starting: usize,
     /// Indices of jobs postponed because of their memory.
     large: Vec<usize>,
@@ -222,7 +222,7 @@ impl<'a> Scheduler<'a> {
         queue.waiting = std::mem::take(&mut queue.large).into();
     }
 
-    /// Trains runs until none is left.
+    /// Trains runs until none can be started.
     fn work(&self, threads: usize) {
         while let Some((job, run)) = self.take_next_run() {
             job.train_run(run, threads);
@@ -232,9 +232,8 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Takes the next run of a started job or, if there is none, starts the next waiting job and takes its
-    /// first run. Waits while other workers are starting the last jobs. `None` if no run is left or the jobs
-    /// are cancelled.
+    /// Takes the next run of a started job; starts waiting jobs if none has a run left. Waits while other workers
+    /// are starting the last jobs. `None` if there is no such run, or the jobs are cancelled.
     fn take_next_run(&self) -> Option<(Arc<ActiveJob<'a>>, usize)> {
         let mut queue = self.lock_queue();
         while !self.options.cancel.load(Ordering::Relaxed) {
@@ -255,8 +254,8 @@ impl<'a> Scheduler<'a> {
         None
     }
 
-    /// Loads the graph and compiles the model, with the queue unlocked for other workers, and locks it again.
-    /// The job then becomes active, is postponed because of its memory, or has failed.
+    /// Starts a job: loads the graph and compiles the model, with the queue unlocked for other workers, and locks
+    /// it again. The job then becomes active, is postponed because of its memory, or has failed.
     fn start_job<'s>(
         &'s self,
         index: usize,
@@ -287,7 +286,7 @@ impl<'a> Scheduler<'a> {
     }
 }
 
-/// Notifies the other workers if the one starting a job panics; otherwise they would wait forever.
+/// Notifies the other workers if the one that starts a job panics; otherwise they would wait forever.
 struct StartGuard<'s, 'a>(&'s Scheduler<'a>);
 
 impl Drop for StartGuard<'_, '_> {

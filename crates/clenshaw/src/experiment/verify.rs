@@ -1,12 +1,12 @@
 //! Trains finished runs again and compares the results with the stored ones.
 //!
-//! Results of the same version and the same [`bit_class`] of instructions must be equal bit for bit:
-//! every epoch, the filter after every epoch, the model file, the predictions and the scores. Otherwise
-//! rounding may differ, and only the test accuracy and the predicted classes are compared, within
+//! The digests of the data and of the split must always be equal. Results of the same version and the same
+//! [`bit_class`] of instructions must be equal bit for bit: epochs, filters, model file, predictions and scores.
+//! Otherwise rounding may differ, and only the test accuracy and the predicted classes are compared, within
 //! [`ACCURACY_TOLERANCE`] and [`MIN_AGREEMENT`].
 
 use super::folder::{RunFolder, RunReceipt};
-use super::predict::finished_records;
+use super::predict::{finished_records, trained_model};
 use super::scheduler::TrainingJob;
 use super::{Request, RunRecord};
 use crate::error::{Error, Result};
@@ -17,9 +17,9 @@ use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Largest difference of test accuracies that cannot be compared bit for bit.
+/// Largest accepted difference of test accuracies if results cannot be compared bit for bit.
 pub const ACCURACY_TOLERANCE: f64 = 0.03;
-/// Smallest share of nodes with the same predicted class, if predictions cannot be compared bit for bit.
+/// Smallest accepted share of nodes with the same predicted class if results cannot be compared bit for bit.
 pub const MIN_AGREEMENT: f64 = 0.95;
 
 /// The files of a run that are compared byte by byte, and what they contain.
@@ -42,13 +42,13 @@ pub struct RunVerifier {
     pub jobs: Vec<TrainingJob>,
 }
 
-/// How results are compared.
+/// How results are compared; the digests of the data and of the split must be equal in both modes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum VerificationMode {
     /// Bit for bit.
     Exact,
-    /// Only accuracies and predicted classes, within tolerances.
+    /// Test accuracies and predicted classes, within tolerances.
     Approximate {
         /// Why the bits cannot be compared.
         reason: String,
@@ -62,7 +62,7 @@ pub struct Verification {
     pub folder: PathBuf,
     /// How results were compared.
     pub comparison: VerificationMode,
-    /// The instruction set that trained the runs again.
+    /// The instruction set with which the runs were trained again.
     pub instructions: &'static str,
     /// Everything that was compared.
     pub checks: Vec<VerifiedItem>,
@@ -77,9 +77,9 @@ pub struct VerifiedItem {
     pub seed: u64,
     /// What was compared: `data`, `split`, `epochs`, ...
     pub what: &'static str,
-    /// The stored value: a number, or the start of a SHA-256.
+    /// The stored result as text, for example a number or the start of a SHA-256.
     pub stored: String,
-    /// The value of the run that was trained again.
+    /// The result of training again, as text.
     pub again: String,
     /// Whether they agree.
     pub agrees: bool,
@@ -89,12 +89,18 @@ impl RunVerifier {
     /// Reads the finished run with this seed or, without `seed`, all finished runs.
     ///
     /// # Errors
-    /// If the folder is not a run folder, or has no such run.
+    /// If the folder is not a run folder, has no such run, or contains an invalid record.
     pub fn new(folder: &Path, seed: Option<u64>) -> Result<Self> {
         let (stored, request) = RunFolder::open_existing(folder)?;
         let place = folder.display().to_string();
         let records = finished_records(&stored, &request, &place, seed)?;
-        let comparison = verification_mode(stored.receipt()?.as_ref(), &records);
+        let receipt = stored.receipt()?;
+        let version = |record: &RunRecord| match trained_model(&stored, &place, record.seed) {
+            Ok(model) => Some(model.provenance().version.clone()),
+            Err(_) => receipt.as_ref().map(|receipt| receipt.version.clone()),
+        };
+        let versions: Vec<String> = records.iter().filter_map(version).collect();
+        let comparison = verification_mode(receipt.as_ref(), &records, &versions);
         let scratch = scratch_path();
         let job = |record: &RunRecord| TrainingJob {
             request: Request { seed: record.seed, runs: 1, ..request.clone() },
@@ -104,10 +110,11 @@ impl RunVerifier {
         Ok(Self { folder: folder.to_owned(), stored, records, comparison, scratch, jobs })
     }
 
-    /// Compares the stored runs with those that the jobs have trained.
+    /// Compares the stored runs with those that the jobs have trained. A missing file of a stored run counts as a
+    /// difference.
     ///
     /// # Errors
-    /// If a job has not been trained, or a file of a run cannot be read.
+    /// If a job has not been trained, or a file is invalid.
     pub fn compare(&self) -> Result<Verification> {
         let mut checks = Vec::new();
         for (record, job) in self.records.iter().zip(&self.jobs) {
@@ -159,7 +166,7 @@ impl RunVerifier {
         Ok(items)
     }
 
-    /// Compares the predicted class of every node.
+    /// Compares the most likely class of every node.
     fn compare_classes(&self, seed: u64, again: &RunFolder, path: &Path) -> Result<VerifiedItem> {
         let place = path.display().to_string();
         let model = TrainedModel::from_bytes(&place, &again.read(seed, "model.safetensors")?)?;
@@ -186,8 +193,13 @@ impl Drop for RunVerifier {
     }
 }
 
-/// How the results of this process must be compared with the stored runs.
-fn verification_mode(receipt: Option<&RunReceipt>, records: &[RunRecord]) -> VerificationMode {
+/// How the results of this process must be compared with stored runs that were trained by these versions. The
+/// receipt names the instructions of records that do not.
+fn verification_mode(
+    receipt: Option<&RunReceipt>,
+    records: &[RunRecord],
+    versions: &[String],
+) -> VerificationMode {
     let version = env!("CARGO_PKG_VERSION");
     let recorded = |record: &RunRecord| match (record.instructions.as_str(), receipt) {
         ("", Some(receipt)) => receipt.provenance.instructions.clone(),
@@ -196,24 +208,22 @@ fn verification_mode(receipt: Option<&RunReceipt>, records: &[RunRecord]) -> Ver
     };
     let other = records.iter().map(recorded);
     let mut other = other.filter(|before| bit_class(before) != bit_class(instruction_set()));
-    let reason = match (receipt, other.next()) {
-        (Some(receipt), _) if receipt.version != version => {
-            format!("trained by version {}, now {version}", receipt.version)
-        }
-        (_, Some(before)) => format!("trained with {before}, now {}", instruction_set()),
-        _ => return VerificationMode::Exact,
+    let reason = match (versions.iter().find(|before| **before != version), other.next()) {
+        (Some(before), _) => format!("trained by version {before}, now {version}"),
+        (None, Some(before)) => format!("trained with {before}, now {}", instruction_set()),
+        (None, None) => return VerificationMode::Exact,
     };
     VerificationMode::Approximate { reason }
 }
 
-/// A folder for temporary files that no other verification uses.
+/// A path for a temporary folder that no other verification uses.
 fn scratch_path() -> PathBuf {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     std::env::temp_dir().join(format!("clenshaw-verify-{}-{number}", std::process::id()))
 }
 
-/// Compares two texts, which agree if they are equal.
+/// A compared item, which agrees if both texts are equal.
 fn item(seed: u64, what: &'static str, stored: String, again: String) -> VerifiedItem {
     let agrees = stored == again;
     VerifiedItem { seed, what, stored, again, agrees }
@@ -231,12 +241,12 @@ fn short(digest: &str) -> String {
     digest.chars().take(16).collect()
 }
 
-/// The start of the SHA-256 of a file.
+/// The start of the SHA-256 of these bytes.
 fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The test accuracy and a digest of all scores and of the filter, without the time and the machine.
+/// The test accuracy and a digest of the fields in [`SCORES`].
 fn scores(record: &RunRecord) -> String {
     let accuracy = record.test_accuracy;
     let mut scores = serde_json::to_value(record).expect("text and numbers only");
@@ -245,7 +255,8 @@ fn scores(record: &RunRecord) -> String {
     format!("{accuracy:.4} {}", &digest(scores.to_string().as_bytes())[..8])
 }
 
-/// The fields of a record that depend on the results of the run.
+/// The fields of a record that training again must reproduce: all except the seed, the split, the time and the
+/// machine.
 const SCORES: [&str; 11] = [
     "epochs",
     "best_epoch",
@@ -285,6 +296,18 @@ mod tests {
         // Counted from the last class.
         assert_eq!(predicted_classes(csv, 2), [1, 0]);
         assert_eq!(predicted_classes("", 2), [0; 0]);
+    }
+
+    #[test]
+    fn runs_of_another_version_are_compared_approximately() {
+        let mode = |versions: &[&str]| {
+            let versions: Vec<String> = versions.iter().map(|&version| version.into()).collect();
+            verification_mode(None, &[], &versions)
+        };
+        let now = env!("CARGO_PKG_VERSION");
+        assert_eq!(mode(&[now]), VerificationMode::Exact);
+        let reason = format!("trained by version 0.0.0, now {now}");
+        assert_eq!(mode(&[now, "0.0.0"]), VerificationMode::Approximate { reason });
     }
 
     #[test]

@@ -98,8 +98,8 @@ impl<'a> HttpClient<'a> {
         Ok(())
     }
 
-    /// Sends one request for the missing bytes and appends them to the partial file, which is cleared first
-    /// if the server returns the whole file.
+    /// Sends one request for the bytes after those of the partial file, and appends them. If the server ignores
+    /// the range, the file is cleared first.
     fn request(
         &self,
         transfer: &Transfer<'_>,
@@ -215,8 +215,11 @@ fn proxy(proxies: &Proxies, secure: bool) -> Result<Option<Proxy>, SourceError> 
     let invalid = |_| SourceError::Other(format!("the proxy for {scheme} is not a valid URL"));
     let parsed = Proxy::new(text).map_err(invalid)?;
     let mut builder = Proxy::builder(parsed.protocol()).host(parsed.host()).port(parsed.port());
-    if let (Some(name), Some(password)) = (parsed.username(), parsed.password()) {
-        builder = builder.username(name).password(password);
+    if let Some(name) = parsed.username() {
+        builder = builder.username(name);
+    }
+    if let Some(password) = parsed.password() {
+        builder = builder.password(password);
     }
     for host in &proxies.no_proxy {
         builder = builder.no_proxy(host);
@@ -225,4 +228,22 @@ fn proxy(proxies: &Proxies, secure: bool) -> Result<Option<Proxy>, SourceError> 
         }
     }
     builder.build().map(Some).map_err(invalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proxy_keeps_a_user_name_with_or_without_a_password() {
+        for (url, expected) in [
+            ("http://example.org:3128", [None, None]),
+            ("http://token@example.org:3128", [Some("token"), None]),
+            ("http://ann:secret@example.org:3128", [Some("ann"), Some("secret")]),
+        ] {
+            let proxies = Proxies { http: Some(url.into()), ..Proxies::default() };
+            let proxy = proxy(&proxies, false).unwrap().unwrap();
+            assert_eq!([proxy.username(), proxy.password()], expected, "{url}");
+        }
+    }
 }

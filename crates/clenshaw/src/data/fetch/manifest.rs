@@ -118,7 +118,7 @@ impl ManifestGroup {
     }
 }
 
-/// The common source of all files of a fetch.
+/// Where all files of a fetch come from.
 pub(super) enum SourceBase<'a> {
     /// The published URLs of each file.
     Published,
@@ -129,8 +129,8 @@ pub(super) enum SourceBase<'a> {
 }
 
 impl<'a> SourceBase<'a> {
-    /// Parses [`FetchOptions::from`](super::FetchOptions::from); an error if it is neither an HTTP URL nor an
-    /// existing folder.
+    /// Parses [`FetchOptions::from`](super::FetchOptions::from); an error if it is neither an HTTP or HTTPS URL
+    /// nor an existing folder.
     pub(super) fn parse(from: Option<&'a str>) -> Result<Self> {
         let Some(from) = from else { return Ok(Self::Published) };
         let scheme = from.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
@@ -158,7 +158,11 @@ impl<'a> SourceBase<'a> {
 /// A source of a file.
 pub(super) enum FileSource {
     Url(String),
-    ZipMember { archive: String, member: String },
+    /// The file with the name `member`, in any folder of the zip archive at the URL `archive`.
+    ZipMember {
+        archive: String,
+        member: String,
+    },
     Path(PathBuf),
 }
 

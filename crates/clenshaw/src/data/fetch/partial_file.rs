@@ -61,8 +61,8 @@ impl PartialFile {
         }
     }
 
-    /// Locks an open partial file; `None` if another process has finished or removed it in the meantime, so that
-    /// it is now a complete file, which must not be written to.
+    /// Locks an open partial file; `None` if it is no longer at its path, because another process has finished
+    /// or removed it. It must not be written to then.
     fn lock(destination: &Path, file: File) -> Result<Option<Self>> {
         let path = partial_path(destination);
         // Other errors are ignored, because not all file systems have locks.
@@ -120,7 +120,7 @@ impl Drop for PartialFile {
     }
 }
 
-/// Returns the path of the partial file, `.NAME.partial` next to `NAME`.
+/// Returns the path of the partial file, `.NAME.partial` next to `NAME`; a leading dot of `NAME` is not repeated.
 fn partial_path(destination: &Path) -> PathBuf {
     let name = destination.file_name().unwrap_or_default().to_string_lossy();
     destination.with_file_name(format!(".{}.partial", name.trim_start_matches('.')))
@@ -135,8 +135,8 @@ pub(super) fn create_folder(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).map_err(Error::io(folder))
 }
 
-/// Returns where the archive at `url` is stored until all its members are extracted: next to `file`, a
-/// path inside the data folder `into`.
+/// Returns where the archive at `url` is stored until the fetch is complete: next to `file`, a path inside the
+/// data folder `into`.
 pub(super) fn archive_path(into: &Path, file: &str, url: &str) -> PathBuf {
     let name = url.rsplit('/').next().unwrap_or(url);
     into.join(file).with_file_name(format!(".{name}"))

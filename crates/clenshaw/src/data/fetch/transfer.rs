@@ -27,7 +27,7 @@ pub(super) struct Transfer<'a> {
     pub(super) options: &'a FetchOptions<'a>,
 }
 
-/// A listed file and one of its sources.
+/// The fetching of a listed file from one of its sources.
 pub(super) struct Download<'a> {
     pub(super) listed: &'a ManifestFile,
     pub(super) source: &'a FileSource,
@@ -51,7 +51,7 @@ impl Download<'_> {
         }
     }
 
-    /// Fills and verifies the partial file; invalid content is deleted.
+    /// Fills and verifies the partial file; invalid content is deleted, and so is the archive it is from.
     fn fill_and_verify(&self, partial: &mut PartialFile) -> Result<FileDigest, FetchError> {
         let verified = self.fill(partial).and_then(|()| {
             let found = partial.digest()?;
@@ -108,7 +108,7 @@ fn fetch_archive(url: &str, path: &Path, client: &Client<'_>) -> Result<(), Fetc
     Ok(partial.move_to_destination()?)
 }
 
-/// Copies a file from another folder.
+/// Clears the partial file and copies the file at `path` into it.
 fn copy(transfer: &Transfer<'_>, path: &Path, partial: &mut PartialFile) -> Result<(), FetchError> {
     partial.clear()?;
     let file = files::open(path).map_err(|error| match error.is_not_found() {
@@ -119,7 +119,7 @@ fn copy(transfer: &Transfer<'_>, path: &Path, partial: &mut PartialFile) -> Resu
         .append_all(file, transfer.size, partial, |error, _| SourceError::Other(error.to_string()))
 }
 
-/// Extracts the first member with this file name, in any folder of the archive.
+/// Clears the partial file and extracts the first member with this file name, in any folder of the archive.
 fn extract(
     transfer: &Transfer<'_>,
     archive: &Path,
@@ -138,8 +138,8 @@ fn extract(
 }
 
 impl Transfer<'_> {
-    /// Appends everything that `from` returns and reports progress; `total` is the announced size. Fails if
-    /// the fetch is cancelled or [`Self::limit`] is exceeded.
+    /// Appends everything that `from` returns and reports progress, with the expected size `total`. Fails if
+    /// reading or writing fails, if the fetch is cancelled, or if [`Self::limit`] is exceeded.
     ///
     /// `source_error` converts a read error, given the number of bytes received so far.
     pub(super) fn append_all(

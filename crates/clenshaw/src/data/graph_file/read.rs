@@ -158,8 +158,8 @@ impl<'a> GraphFile<'a> {
         adjacency.map_err(|problem| self.error("adjacency", problem))
     }
 
-    /// Returns the order of the nodes in memory; `None` if `nodes` is empty, which stands for the order of their
-    /// numbers. An error unless `nodes` otherwise contains every node once.
+    /// Returns the order of the nodes in memory; `None` if `nodes` is empty, which means the order of their
+    /// numbers. Otherwise, `nodes` must contain every node once, or an error is returned.
     fn node_order(&self, nodes: &[u32], n_nodes: usize) -> Result<Option<NodeOrder>> {
         if nodes.is_empty() {
             return Ok(None);
@@ -228,7 +228,7 @@ impl<'a> GraphFile<'a> {
         names.iter().map(split).collect()
     }
 
-    /// Returns the names of the nodes; empty if they are numbered.
+    /// Returns the names of the nodes; empty if they have none.
     fn node_names(&self, n_nodes: usize) -> Result<Vec<String>> {
         if self.tensors.info("names.offsets").is_none() {
             return Ok(vec![]);
@@ -249,7 +249,7 @@ impl<'a> GraphFile<'a> {
     }
 }
 
-/// Returns the JSON of the header; `None` if it is truncated.
+/// Returns the JSON of the header of a file; `None` if the file ends before it.
 fn header_json(bytes: &[u8]) -> Option<&[u8]> {
     let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
     rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)

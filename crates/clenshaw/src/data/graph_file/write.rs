@@ -30,7 +30,8 @@ struct TensorSection<'a> {
 }
 
 impl<'a> TensorSection<'a> {
-    /// A one-dimensional tensor; the numbers are copied only if the machine is not little-endian.
+    /// A one-dimensional tensor; the numbers are copied only if their bytes in memory differ from those in the
+    /// file.
     fn borrowed<T: TensorElement>(name: &str, numbers: &'a [T]) -> Self {
         let (shape, bytes) = (vec![numbers.len()], little_endian_bytes(numbers));
         Self { name: name.into(), dtype: T::DTYPE, width: T::WIDTH, shape, bytes }
@@ -45,7 +46,8 @@ impl<'a> TensorSection<'a> {
 }
 
 impl<'a> GraphFileWriter<'a> {
-    /// Encodes a data set; `stamp` identifies the source files of a cache entry.
+    /// Encodes a data set. For a cache entry, `stamp` identifies the source files, and the order of nodes in
+    /// memory is included.
     pub fn new(dataset: &'a Dataset, stamp: Option<&str>) -> Self {
         let mut sections = sections(dataset);
         if stamp.is_some() {
@@ -88,7 +90,7 @@ impl<'a> GraphFileWriter<'a> {
     }
 }
 
-/// Returns the bytes of the header and its length, with [`NO_CHECKSUM`] in place of the checksum.
+/// Returns the length of the header and the header, with [`NO_CHECKSUM`] in place of the checksum.
 fn header(dataset: &Dataset, stamp: Option<&str>, sections: &[TensorSection<'_>]) -> Vec<u8> {
     let mut end = 0;
     let entry = |section: &TensorSection<'_>| {
@@ -128,7 +130,7 @@ fn header(dataset: &Dataset, stamp: Option<&str>, sections: &[TensorSection<'_>]
     [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat()
 }
 
-/// Returns all tensors of a data set, not yet ordered by width.
+/// Returns the tensors of a graph file, not yet ordered by width and without those of cache entries.
 fn sections(dataset: &Dataset) -> Vec<TensorSection<'_>> {
     let adjacency = dataset.graph.adjacency();
     let mut sections = vec![

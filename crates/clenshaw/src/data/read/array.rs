@@ -65,7 +65,7 @@ pub enum MemoryOrder {
 pub(super) const MAX_DIMENSIONS: usize = 64;
 
 impl Dtype {
-    /// Parses `<f4`, `|b1`, `O`, `U3`; `None` for unsupported types.
+    /// Parses NumPy's notation, such as `<f4`, `|b1`, `O` or `U3`; `None` for unsupported types.
     pub fn parse(text: &str) -> Option<Self> {
         let (big_endian, rest) = match text.strip_prefix('>') {
             Some(rest) => (true, rest),
@@ -177,7 +177,7 @@ impl<'a> NumpyArray<'a> {
         self.numbers("a 32-bit float", |v| Some(v as f32), narrow)
     }
 
-    /// Returns the entries as `f64`; integers beyond 2^53 are rounded.
+    /// Returns the entries as `f64`; integers beyond 2^53 may be rounded.
     pub fn to_f64(&self) -> Result<Vec<f64>> {
         self.numbers("a float", |v| Some(v as f64), Some)
     }
@@ -225,8 +225,8 @@ impl<'a> NumpyArray<'a> {
         }
     }
 
-    /// Converts the entries with `int` or `float`, depending on their type; the error for `None` states
-    /// what was `expected`.
+    /// Converts the entries with `int` or `float`, depending on their type. An error if they are text, or if a
+    /// conversion returns `None`; it then states what was `expected`.
     fn numbers<T: Copy>(
         &self,
         expected: &str,
@@ -328,7 +328,8 @@ impl fmt::Display for ShapeText<'_> {
 
 /// Converts an IEEE 754 half-precision float with exponent `e` and mantissa `m`:
 ///
-/// `(1 + m / 2^10) 2^(e - 15)`, or `m 2^-24` if `e = 0`; infinity or NaN if `e = 31`.
+/// `(1 + m / 2^10) 2^(e - 15)`, or `m 2^-24` if `e = 0`; infinity or NaN if `e = 31`. Negated if the sign bit is
+/// set.
 fn half_to_f64(bits: u16) -> f64 {
     let (exponent, mantissa) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
     let size = match exponent {

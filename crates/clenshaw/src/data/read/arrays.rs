@@ -26,10 +26,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
-/// Names of the array with the weights of edges.
+/// Names of the array with the weights of edges, in order of preference.
 pub(super) const WEIGHTS: [&str; 2] = ["edge_weight", "edge_attr"];
 
-/// Reads a file.
+/// Reads a graph from a file.
 pub(super) fn read(file: &Path, interpretation: Interpretation) -> Result<Dataset> {
     let bytes = crate::files::read(file)?;
     parse(&file.display().to_string(), &bytes, interpretation)
@@ -82,7 +82,15 @@ fn parse(place: &str, bytes: &[u8], interpretation: Interpretation) -> Result<Da
         true => retain_labelled(splits(place, &npz, n)?, &y)?,
         false => vec![],
     };
-    let schema = structural.is_some().then(|| Schema { columns: vec![], structural, weight: None });
+    let weight = match interpretation {
+        Interpretation::Inferred(options) => options.weight.clone(),
+        Interpretation::Stored { schema, .. } => schema.weight.clone(),
+    };
+    let schema = (structural.is_some() || weight.is_some()).then(|| Schema {
+        columns: vec![],
+        structural,
+        weight,
+    });
     Ok(Dataset {
         source: format!("arrays, {place}"),
         warnings,
@@ -116,7 +124,8 @@ pub(super) fn is_matrix(npz: &Npz) -> bool {
     npz.contains("indptr") && !npz.contains("edge_index")
 }
 
-/// Returns a note that lists the arrays that are not used; `None` if all are used.
+/// Returns a note that lists the arrays that this reader does not know and the user did not choose; `None` if
+/// there are none.
 fn unused_arrays(npz: &Npz, weights: WeightChoice) -> Option<String> {
     let edges: &[&str] = match is_matrix(npz) {
         true => &["indptr", "indices", "data", "shape", "format", "_is_array"],
@@ -132,9 +141,10 @@ fn unused_arrays(npz: &Npz, weights: WeightChoice) -> Option<String> {
     (!unused.is_empty()).then(|| format!("arrays that are not used: {}", unused.join(", ")))
 }
 
-/// Reads `edge_index` and the weights of its edges, which are 1 if there is no array of weights.
+/// Reads `edge_index` and the weights of its edges, which are 1 if no array of weights is used.
 ///
-/// If the array of weights does not have one entry per edge, it is not used, and a warning is added.
+/// An array of weights that does not have one entry per edge is not used, and a warning is added. A chosen array
+/// that does not exist is an error.
 pub(super) fn edge_index(
     place: &str,
     npz: &Npz,
@@ -171,8 +181,8 @@ pub(super) fn edge_index(
     Ok(edges)
 }
 
-/// Returns the number of rows; an error for arrays without columns, which can have any number of rows
-/// without taking any space.
+/// Returns the number of rows; an error unless every row has an entry, so that the size of the file limits the
+/// number.
 fn n_nodes(array: &NumpyArray) -> Result<usize> {
     match array.shape() {
         [n, columns @ ..] if !columns.contains(&0) => Ok(*n),
@@ -183,8 +193,18 @@ fn n_nodes(array: &NumpyArray) -> Result<usize> {
     }
 }
 
-/// Reads a sparse matrix whose values are the weights of edges.
+/// Reads the edges of a sparse matrix: its nonzero entries, whose values are the weights. An error if another
+/// array was chosen for the weights.
 pub(super) fn matrix_edges(place: &str, npz: &Npz, weights: WeightChoice) -> Result<ReadEdges> {
+    if let WeightChoice::Column(name) = weights
+        && name != "data"
+    {
+        let problem = format!(
+            "the array of weights is `{name}`, but the weights of a sparse matrix are its values; expected \
+             `data` or `none`"
+        );
+        return Err(Error::Data { place: place.into(), problem });
+    }
     let matrix = square_matrix(place, npz)?;
     let n = matrix.pattern.n_rows();
     let mut entries = matrix.entries();
@@ -200,7 +220,7 @@ pub(super) fn matrix_edges(place: &str, npz: &Npz, weights: WeightChoice) -> Res
 
 /// Reads a square sparse matrix in the format CSR or CSC; an error for other matrices.
 ///
-/// CSC needs no conversion, because the graph is undirected.
+/// A matrix in CSC is returned transposed, which does not change an undirected graph.
 fn square_matrix(place: &str, npz: &Npz) -> Result<CsrMatrix> {
     let format = npz.array("format")?;
     match format.to_text()?.first().map(String::as_str) {
@@ -243,8 +263,8 @@ fn labels(array: &NumpyArray, n: usize) -> Result<(Vec<Option<u32>>, Vec<String>
     }
 }
 
-/// Returns the classes 0 to the largest label, `None` for negative labels, and the class names; an error
-/// if a label is not below the number of nodes.
+/// Returns the class of each node, `None` for a negative label, and the class names, from 0 to the largest label;
+/// an error if a label is not below the number of nodes.
 fn integer_labels(array: &NumpyArray) -> Result<(Vec<Option<u32>>, Vec<String>)> {
     let values = array.to_i64()?;
     let n = values.len();
@@ -259,7 +279,7 @@ fn integer_labels(array: &NumpyArray) -> Result<(Vec<Option<u32>>, Vec<String>)>
     Ok((y, (0..n_classes).map(|class| class.to_string()).collect()))
 }
 
-/// Returns the class of each label, `None` for empty ones, and the class names: the distinct labels in
+/// Returns the class of each node, `None` for an empty label, and the class names: the other distinct labels in
 /// alphabetical order.
 fn text_labels(labels: &[String]) -> (Vec<Option<u32>>, Vec<String>) {
     let names: BTreeSet<&String> = labels.iter().filter(|label| !label.is_empty()).collect();

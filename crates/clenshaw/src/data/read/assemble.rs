@@ -1,7 +1,7 @@
 //! The last step of reading a user's own graph: a data set is built from the node table and the edges.
 
 use crate::data::schema::{
-    self, EncodedNodes, Schema, StructuralFeatures, TableOptions, WeightChoice,
+    self, ColumnRole, EncodedNodes, Schema, StructuralFeatures, TableOptions, WeightChoice,
 };
 use crate::data::table::TextTable;
 use crate::data::{Dataset, Features};
@@ -9,9 +9,9 @@ use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::tensor::Pattern;
 
-/// Maximum number of nodes that are one-hot encoded if there are no feature columns.
+/// Without feature columns, the nodes are one-hot encoded if there are at most this many.
 const MAX_IDENTITY: usize = 100_000;
-/// Number of degree features, one per range of degrees: 0, 1, 2-3, 4-7, ...
+/// Number of degree features, one per range of degrees: 0, 1, 2-3, 4-7, ...; the last range is unbounded.
 const DEGREE_FEATURES: usize = 24;
 
 /// How the columns of a node table are interpreted.
@@ -23,7 +23,7 @@ pub enum Interpretation<'a> {
     Stored {
         /// The columns.
         schema: &'a Schema,
-        /// The classes.
+        /// The names of the classes.
         class_names: &'a [String],
     },
 }
@@ -37,13 +37,23 @@ impl Default for Interpretation<'_> {
 }
 
 impl<'a> Interpretation<'a> {
-    /// Where the weights of edges come from.
+    /// Where the weights of edges come from, as set in the options or in the stored schema.
     pub(super) fn weights(self) -> WeightChoice<'a> {
         let weight = match self {
             Self::Inferred(options) => &options.weight,
             Self::Stored { schema, .. } => &schema.weight,
         };
         WeightChoice::new(weight.as_deref())
+    }
+
+    /// The name of the id column in the options or in the stored schema, which the table may not have.
+    pub(super) fn id_column(self) -> Option<&'a str> {
+        match self {
+            Self::Inferred(options) => options.id.as_deref(),
+            Self::Stored { schema, .. } => {
+                schema.column(&ColumnRole::Id).map(|column| column.name.as_str())
+            }
+        }
     }
 
     /// The names of columns of the node table that occur in the options or in the stored schema.
@@ -72,15 +82,13 @@ pub(super) struct ReadEdges {
     pub graph: Graph,
     /// Number of self-loops, which are not in the graph; those of weight 0 are not counted.
     pub n_loops: usize,
-    /// Number of edges with weight 0, which are not in the graph; counts both directions if the file lists
-    /// both.
+    /// Number of edges and self-loops that are listed with weight 0, which are not in the graph.
     pub n_zero_weights: usize,
-    /// Number of other edges in the file; if the format lists every edge twice, each pair counts once.
+    /// Number of other edges in the file; in formats that list an edge at both of its nodes, it counts once.
     pub n_listed: usize,
-    /// Whether the edges in the file are directed.
+    /// Whether the file is known to contain directed edges.
     pub directed: bool,
-    /// Where the weights come from, such as ``column `weight` ``; empty if there are none, or if the format
-    /// has only one place for them.
+    /// Where the weights come from, such as ``column `weight` ``, for a note; may be empty.
     pub weight_source: String,
     pub notes: Vec<String>,
     pub warnings: Vec<String>,
@@ -88,7 +96,8 @@ pub(super) struct ReadEdges {
 
 impl ReadEdges {
     /// Builds an undirected graph from the edges of a file and counts the loops and the edges of weight 0,
-    /// which are not in it; an error if [`Graph::from_weighted_edges`] returns one.
+    /// which are not in it; an error if [`Graph::from_weighted_edges`] returns one. With
+    /// [`WeightChoice::Unused`], all weights are first set to 1.
     pub fn new(
         place: &str,
         n_nodes: usize,
@@ -119,7 +128,8 @@ impl ReadEdges {
         }
     }
 
-    /// Returns the graph, notes on edges that were removed or merged and on weights, and warnings.
+    /// Returns the graph, the notes and the warnings; adds notes on edges that were removed or merged, on
+    /// weights and on directions.
     pub fn into_parts(self) -> (Graph, Vec<String>, Vec<String>) {
         let Self { graph, mut notes, warnings, .. } = self;
         let n_edges = graph.n_edges();

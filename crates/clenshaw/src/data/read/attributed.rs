@@ -19,7 +19,7 @@ const MAX_CELLS: usize = 16;
 /// The attribute that contains the names of the nodes or their classes.
 const LABEL: &str = "label";
 
-/// Where the names of nodes come from.
+/// Where the names of nodes come from, unless the options or a stored schema have an id column.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum NodeNames {
     /// The ids by which edges refer to the nodes.
@@ -31,15 +31,15 @@ pub(super) enum NodeNames {
 
 /// The nodes and edges that have been read so far.
 ///
-/// Errors do not include a position, which the reader of the format adds.
+/// A [`LineResult`] error does not include a position, which the reader of the format adds.
 pub(super) struct AttributedGraph<'a> {
     place: &'a str,
     max_cells: usize,
     table: TextTable,
     /// From the name of a column to its index.
     column_of: HashMap<String, usize>,
-    /// For each column: the number of the last row with a value, counted from 1, and how many values that node
-    /// has for the attribute.
+    /// For each column: the number of the last row, counted from 1, to which [`Self::add_attribute`] added an
+    /// attribute of this name, and how many values.
     counts: Vec<(usize, usize)>,
     /// From the id of a node to its number.
     number_of: HashMap<String, u32>,
@@ -47,9 +47,9 @@ pub(super) struct AttributedGraph<'a> {
     /// The attributes of edges.
     pub edge_attributes: EdgeAttributes<'a>,
     interpretation: Interpretation<'a>,
-    /// The position, ends and weight of each edge that precedes its nodes.
+    /// The position, ends and weight of each edge with a node that had not been read when it was added.
     pending_edges: Vec<(usize, [String; 2], f32)>,
-    /// Whether the edges in the file are directed.
+    /// Whether the file contains directed edges.
     pub directed: bool,
 }
 
@@ -71,7 +71,8 @@ impl<'a> AttributedGraph<'a> {
         }
     }
 
-    /// Adds a column for an attribute that nodes may have; an error if the table becomes too large.
+    /// Adds a column for an attribute that nodes may have, unless it exists; an error if the table becomes too
+    /// large.
     pub fn add_column(&mut self, name: &str) -> LineResult<()> {
         self.find_or_add_column(name).map(drop)
     }
@@ -86,7 +87,7 @@ impl<'a> AttributedGraph<'a> {
     /// in the columns `name[1]`, `name[2]`, ...
     ///
     /// # Errors
-    /// If that column already has a value, or the table becomes too large.
+    /// If that column already has a value for this node, or the table or the column becomes too large.
     pub fn add_attribute(&mut self, name: &str, value: &str) -> LineResult<()> {
         let column = self.find_or_add_column(name)?;
         let row = self.table.n_rows();
@@ -188,22 +189,32 @@ impl<'a> AttributedGraph<'a> {
     }
 }
 
-/// Uses the column `label` as the names of the nodes if it identifies them, unless it occurs in the
-/// options or in the stored schema; returns a note on the names.
+/// Removes the column `label` if it identifies the nodes, unless it occurs in the options or in the stored
+/// schema. It then contains their names, unless there is an id column. Returns a note on the names.
 fn use_distinct_labels(table: &mut TextTable, interpretation: Interpretation) -> String {
-    let Some(column) = table.columns.iter().position(|column| column.name == LABEL) else {
-        return "nodes are named by `id`".into();
+    let id_column = interpretation.id_column().filter(|name| table.find(name).is_some());
+    let named_by_id = |reason: &str| match id_column {
+        Some(name) => format!("nodes are named by `{name}`"),
+        None => format!("nodes are named by `id`{reason}"),
     };
-    if interpretation.column_names().iter().any(|name| *name == LABEL) {
-        return "nodes are named by `id`, because `label` was chosen as a column".into();
+    let Some(column) = table.columns.iter().position(|column| column.name == LABEL) else {
+        return named_by_id("");
+    };
+    if interpretation.column_names().iter().any(|name| table.find(name) == Some(column)) {
+        return named_by_id(", because `label` was chosen as a column");
     }
     let mut seen = HashSet::new();
     let is_new = |label| !is_missing(label) && seen.insert(label);
     let are_distinct = table.columns[column].cells().all(is_new);
     if !are_distinct {
-        return "nodes are named by `id`, because `label` does not identify them".into();
+        return named_by_id(", because `label` does not identify them");
     }
     let labels = table.columns.remove(column);
+    if let Some(name) = id_column {
+        return format!(
+            "nodes are named by `{name}`; `label` differs between all nodes, so it is not used"
+        );
+    }
     table.ids = Some(labels.cells().map(str::to_owned).collect());
     "nodes are named by `label`, so it is not used as the class".into()
 }
@@ -211,6 +222,7 @@ fn use_distinct_labels(table: &mut TextTable, interpretation: Interpretation) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::TableOptions;
 
     fn graph(size: usize) -> AttributedGraph<'static> {
         AttributedGraph::new("it", size, Interpretation::default())
@@ -236,6 +248,34 @@ mod tests {
         graph.add_attribute("x", "8").unwrap();
         let problem = graph.add_attribute("x", "9").unwrap_err();
         assert_eq!(problem, "attribute `x` has two values in one node; expected one");
+    }
+
+    #[test]
+    fn an_id_column_takes_precedence_over_labels_and_ids() {
+        let by_name = "nodes are named by `name`";
+        let distinct =
+            "nodes are named by `name`; `label` differs between all nodes, so it is not used";
+        let by_label = "nodes are named by `Label`";
+        let cases = [
+            ("name", ["x", "x"], ["n0", "n1"], by_name),
+            ("name", ["x", "y"], ["n0", "n1"], distinct),
+            ("Label", ["x", "y"], ["x", "y"], by_label),
+        ];
+        for (id_column, labels, names, note) in cases {
+            let options = TableOptions { id: Some(id_column.into()), ..TableOptions::new() };
+            let mut graph = AttributedGraph::new("it", 100, Interpretation::Inferred(&options));
+            for (id, label) in ["0", "1"].into_iter().zip(labels) {
+                graph.start_node().unwrap();
+                graph.add_attribute("name", &format!("n{id}")).unwrap();
+                graph.add_attribute(LABEL, label).unwrap();
+                graph.add_attribute("class", id).unwrap();
+                graph.finish_node(id.into()).unwrap();
+            }
+            let error_at = |_, problem| Error::Data { place: "it".into(), problem };
+            let dataset = graph.into_dataset("it", NodeNames::DistinctLabel, error_at).unwrap();
+            assert_eq!(dataset.node_names, names);
+            assert_eq!(dataset.notes[0], note);
+        }
     }
 
     #[test]

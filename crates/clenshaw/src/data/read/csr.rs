@@ -14,8 +14,8 @@ pub struct CsrMatrix {
 }
 
 impl CsrMatrix {
-    /// Builds a matrix from SciPy's arrays; an error if they do not match each other or the shape. Errors
-    /// refer to the matrix as `place`.
+    /// Builds a matrix from SciPy's arrays; an error if an array has entries of the wrong type, or if the
+    /// arrays do not form a matrix of this shape. `place` names the matrix in errors.
     ///
     /// The columns of each row are sorted and duplicates are summed.
     pub fn new(
@@ -56,7 +56,7 @@ impl CsrMatrix {
         Ok(Self { pattern: Pattern::try_new(n_cols, offsets, indices).map_err(bad)?, values })
     }
 
-    /// Returns row, column and value of all entries.
+    /// Returns row, column and value of all stored entries.
     pub fn entries(&self) -> Vec<(u32, u32, f32)> {
         let row = |i: usize| self.pattern.row(i).iter().map(move |&j| (i as u32, j));
         let entries = (0..self.pattern.n_rows()).flat_map(row).zip(&self.values);
@@ -70,7 +70,7 @@ impl CsrMatrix {
     }
 }
 
-/// Sorts the columns of each row and sums duplicates.
+/// Sorts the columns of each row and sums duplicates; returns offsets, indices and values.
 fn sorted(offsets: &[usize], indices: &[u32], values: &[f32]) -> (Vec<usize>, Vec<u32>, Vec<f32>) {
     let (mut new_offsets, mut new_indices, mut new_values) = (vec![0], vec![], vec![]);
     for row in offsets.windows(2) {

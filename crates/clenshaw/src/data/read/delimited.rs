@@ -2,11 +2,11 @@
 //!
 //! - A byte order mark, empty lines and comments (`# ...`, `%...`) before the table are skipped, and so are
 //!   empty lines within it. Lines end with LF or CRLF.
-//! - The separator is the most frequent of tab, semicolon and comma in the first line, or a space if it
-//!   has none of them; any number of spaces then separates two fields.
+//! - The separator is the most frequent of tab, semicolon and comma outside quotes in the first line, or a
+//!   space if it has none of them; one or more spaces then separate two fields.
 //! - Spaces around a field are ignored. A field in double quotes may contain separators, `""` for a
 //!   quote and, except in edge tables, line ends.
-//! - Every row has as many fields as the first, and the names in a header are distinct.
+//! - Every row has as many fields as the first, and the names in a header are distinct or empty.
 //! - Whether the first line is a header depends on the kind of table.
 
 use super::text::{NOT_UTF8, line_error};
@@ -16,16 +16,16 @@ use crate::memory;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Maximum number of columns of a [`TextTable`].
+/// Maximum number of columns that [`parse_table`] accepts.
 const MAX_COLUMNS: usize = 100_000;
 
-/// The result of parsing a line; the error does not include the line number.
+/// The result of parsing a part of a file; the error is a message without the place.
 pub(crate) type LineResult<T> = std::result::Result<T, String>;
 
 /// Whether the first line of a table contains column names.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum HeaderMode {
-    /// Detect it from the content of the line.
+    /// Detect it from the content.
     Detect,
     /// The first line is a header.
     Present,
@@ -43,8 +43,8 @@ pub(super) struct FirstLine<'a> {
 }
 
 impl<'a> FirstLine<'a> {
-    /// Finds the first line; an error if there is none, if it is not UTF-8 or if lines end with CR alone.
-    /// The error for an empty table states that `row` was expected.
+    /// Finds the first line; an error if there is none, if it is not UTF-8 or if it contains a carriage return
+    /// before its end. The error for an empty table states that `row` was expected.
     pub fn find(place: &str, bytes: &'a [u8], row: &str) -> Result<Self> {
         let (offset, n_skipped) = preamble(bytes);
         let number = n_skipped + 1;
@@ -63,7 +63,7 @@ impl<'a> FirstLine<'a> {
     }
 }
 
-/// Parses a table with one row per node; errors refer to it as `place`.
+/// Parses a node table or a split file; errors refer to it as `place`.
 ///
 /// `is_header` determines from the first two rows whether the first one is a header; the second one is
 /// empty if there is only one row.
@@ -190,7 +190,7 @@ impl<'a> Fields<'a> {
         field.trim_ascii()
     }
 
-    /// Reads a field after its opening quote.
+    /// Reads a field after its opening quote; an error if it is not closed or the field does not end there.
     fn quoted(&mut self, rest: &'a str) -> LineResult<Cow<'a, str>> {
         let mut field = Cow::Borrowed("");
         let mut rest = rest;

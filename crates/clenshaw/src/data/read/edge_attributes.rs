@@ -1,4 +1,4 @@
-//! Attributes of edges: one of them is the weight, the others are not used.
+//! Attributes of edges: at most one of them is the weight, the others are not used.
 
 use super::assemble::ReadEdges;
 use super::delimited::LineResult;
@@ -11,15 +11,15 @@ const WEIGHT: &str = "weight";
 /// Attributes that identify an edge and are not reported as unused.
 const IDENTIFIERS: [&str; 2] = ["id", "key"];
 
-/// The attributes of the edges that have been read so far.
+/// Finds the weight among the attributes of edges and collects the names of the others.
 pub(super) struct EdgeAttributes<'a> {
     /// The name of the attribute with the weights; `None` if weights are not used.
     weight: Option<&'a str>,
-    /// Whether the user chose this attribute.
+    /// Whether the user chose this attribute, as opposed to the usual one.
     is_chosen: bool,
-    /// Whether at least one edge has this attribute.
+    /// Whether a value of this attribute has been added.
     has_weights: bool,
-    /// The names of the other attributes.
+    /// The names of the other attributes, except [`IDENTIFIERS`].
     unused: BTreeSet<String>,
 }
 
@@ -34,8 +34,9 @@ impl<'a> EdgeAttributes<'a> {
         Self { weight, is_chosen, has_weights: false, unused: BTreeSet::new() }
     }
 
-    /// Adds an attribute of an edge: its value is stored in `weight` if it is the attribute with the
-    /// weights, otherwise its name is reported as unused. An error if a weight is invalid.
+    /// Adds a value or a default of an attribute: stores it in `weight` if it is the attribute with the
+    /// weights, otherwise ignores it; [`Self::finish`] reports the names of ignored attributes. An error if a
+    /// weight is invalid.
     pub fn add(&mut self, name: &str, value: &str, weight: &mut f32) -> LineResult<()> {
         if self.weight == Some(name) {
             self.has_weights = true;
@@ -47,7 +48,7 @@ impl<'a> EdgeAttributes<'a> {
     }
 
     /// Adds the source of the weights, and a note on unused attributes, to `edges`; an error if the user chose
-    /// an attribute that no edge has.
+    /// an attribute that has not been added.
     pub fn finish(self, place: &str, edges: &mut ReadEdges) -> Result<()> {
         let name = self.weight.unwrap_or_default();
         if self.is_chosen && !self.has_weights {

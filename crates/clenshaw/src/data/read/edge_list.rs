@@ -5,7 +5,7 @@
 //! bob cid {}
 //! ```
 //!
-//! The dictionary may be missing (`data=False`) or be a single number, the weight
+//! The dictionary may be missing (`data=False`) or replaced by a number, the weight
 //! (`write_weighted_edgelist`). Other entries of the dictionary are not used; a note lists them, except `id`
 //! and `key`.
 //! The separator is a space, tab, comma or semicolon. Lines that start with `#` or `%` are
@@ -20,7 +20,7 @@ use crate::data::schema::WeightChoice;
 use crate::error::Result;
 use std::collections::HashMap;
 
-/// Whether the first line with an edge ends with a dictionary.
+/// Whether the first line that is not a comment contains `{` and ends with `}`.
 pub(super) fn has_dictionaries(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut lines = text.split(|byte| *byte == b'\n');
@@ -29,7 +29,7 @@ pub(super) fn has_dictionaries(text: &[u8]) -> bool {
         .is_some_and(|line| line.contains(&b'{') && line.trim_ascii_end().ends_with(b"}"))
 }
 
-/// Whether a line is neither empty nor a comment, which starts with `#` or `%`.
+/// Whether a line is neither blank nor a comment, which starts with `#` or `%`.
 fn is_edge(line: &[u8]) -> bool {
     !line.trim_ascii().is_empty() && !line.starts_with(b"#") && !line.starts_with(b"%")
 }
@@ -54,7 +54,7 @@ pub(super) fn parse(
     Ok(edges)
 }
 
-/// Parses the edge in a line and adds its attributes to `attributes`.
+/// Parses the edge in a line and adds the entries of its dictionary to `attributes`.
 fn edge(
     line: &str,
     nodes: &HashMap<String, u32>,
@@ -82,7 +82,8 @@ fn edge(
     Ok((node(u)?, node(v)?, weight))
 }
 
-/// Adds the entries of a Python dictionary to the attributes; returns the weight, or 1 if there is none.
+/// Adds the entries of a Python dictionary to the attributes; returns the weight, or 1 if there is none. An
+/// error if the text is malformed or the weight is invalid.
 fn dictionary_weight(text: &str, attributes: &mut EdgeAttributes) -> LineResult<f32> {
     let malformed = || format!("`{text}`; expected a dictionary such as `{{'weight': 2}}`");
     let inside = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
@@ -99,7 +100,7 @@ fn dictionary_weight(text: &str, attributes: &mut EdgeAttributes) -> LineResult<
     Ok(weight)
 }
 
-/// Returns the number in `np.float64(2.5)`; other values are returned unchanged.
+/// Returns the argument of a NumPy value such as `np.float64(2.5)`; other text is returned unchanged.
 fn number_text(value: &str) -> &str {
     let inside = value.strip_prefix("np.").and_then(|value| value.strip_suffix(')'));
     inside.and_then(|value| value.split_once('(')).map_or(value, |(_, number)| number)

@@ -1,15 +1,16 @@
 //! Edge tables of any length, read in blocks and parsed by several threads.
 //!
-//! While one block is parsed, the next one is read and decompressed; only eight bytes per edge are
-//! kept, or twelve with weights. Blocks end at line ends that do not depend on the number of threads.
+//! While one block is parsed, the next one is read and decompressed; of the edges, only the numbers of
+//! their nodes and their weights are kept. Blocks end at line ends that do not depend on the number of
+//! threads.
 //!
 //! The format is that of `delimited.rs`; a field cannot span lines. The first line is a header if neither of
 //! its first two fields is a number or the name of a node; tables converted from Parquet always have one.
 //!
 //! The ids are in the columns `source` and `target` (or `src`, `dst`; `from`, `to`; `u`, `v`; `id1`,
-//! `id2`; `id_1`, `id_2`; `numeric_id_1`, `numeric_id_2`), otherwise in the first two. The
-//! weights are in the column that the user chose, otherwise in `weight` or `edge_weight`. Other columns are
-//! not used.
+//! `id2`; `id_1`, `id_2`; `numeric_id_1`, `numeric_id_2`), otherwise in the first two that have a name, or
+//! the first two if there is no header. The weights are in the column that the user chose, otherwise in
+//! `weight` or `edge_weight`. Other columns are not used.
 
 mod layout;
 
@@ -41,8 +42,11 @@ const MIN_NODE_LIMIT: usize = 1 << 20;
 
 /// Reads a graph from an edge table whose ids are node numbers, starting at 0; weights are not used.
 ///
-/// Without `n_nodes`, the number of nodes is the largest id plus one. An error if that is much larger than the
-/// number of edges, if an id is not below `n_nodes`, or if the table cannot be read or is malformed.
+/// Without `n_nodes`, the number of nodes is the largest id plus one.
+///
+/// # Errors
+/// If the table cannot be read or is malformed, if an id is not below `n_nodes` or, without `n_nodes`, is much
+/// larger than the number of edges, or if the graph has no nodes or is too large.
 ///
 /// ```
 /// use clenshaw::data::read::edges;
@@ -86,9 +90,9 @@ pub(super) fn read_named(
         Some(_) => ReadEdges::new(&place, nodes.len(), table.weighted_edges(), weights)?,
         None => {
             let graph = table.graph(&place, nodes.len())?;
-            let n_lines: usize = table.blocks.iter().map(Vec::len).sum();
+            let n_edges: usize = table.blocks.iter().map(Vec::len).sum();
             let n_loops = table.blocks.iter().flatten().filter(|(u, v)| u == v).count();
-            ReadEdges::with_counts(graph, n_loops, n_lines - n_loops)
+            ReadEdges::with_counts(graph, n_loops, n_edges - n_loops)
         }
     };
     let EdgeLayout { notes, warnings, weight_source, .. } = table.layout;
@@ -102,16 +106,17 @@ pub(super) fn read_named(
 /// A parsed edge table.
 struct EdgeTable {
     layout: EdgeLayout,
-    /// The edges in file order.
+    /// The edges in file order, in several parts.
     blocks: Vec<Vec<EdgeEnds>>,
-    /// Their weights, if the table has a weight column.
+    /// The weight of each edge; empty if the table has no weight column.
     weights: Vec<f32>,
     /// Whether a weight is written with a decimal comma.
     has_decimal_comma: bool,
 }
 
 impl EdgeTable {
-    /// Returns the largest id plus one, or an error if it is too large for the number of edges.
+    /// Returns the largest id plus one, or 0 without edges; an error if it is too large for the number of
+    /// edges.
     fn n_nodes(&self, place: &str) -> Result<usize> {
         let highest = |block: &Vec<EdgeEnds>| block.iter().map(|&(u, v)| u.max(v)).max();
         let Some(highest) = self.blocks.iter().filter_map(highest).max() else { return Ok(0) };
@@ -236,7 +241,7 @@ struct ParsedChunk {
     n_lines: usize,
 }
 
-/// Parses a chunk; the error is the number of the first bad line in it and the problem.
+/// Parses a chunk; the error is the number of the first bad line in it, counted from 1, and the problem.
 fn parse_chunk(
     mut chunk: &[u8],
     layout: &EdgeLayout,
@@ -244,7 +249,7 @@ fn parse_chunk(
 ) -> std::result::Result<ParsedChunk, (usize, String)> {
     let mut edges = Vec::with_capacity(1 + memchr::memchr_iter(b'\n', chunk).count());
     let (mut weights, mut has_decimal_comma, mut n_lines) = (vec![], false, 0);
-    let is_simple = layout.n_fields == 2 && layout.columns == [0, 1];
+    let is_simple = layout.n_fields == 2 && layout.columns == [0, 1] && layout.weight.is_none();
     while !chunk.is_empty() {
         n_lines += 1;
         if is_simple
@@ -266,9 +271,10 @@ fn parse_chunk(
     Ok(ParsedChunk { edges, weights, has_decimal_comma, n_lines })
 }
 
-/// Parses `12,34` and a line end, and returns both numbers and the rest; `None` for other lines.
+/// Parses `12,34` and a line end, and returns both numbers and the rest. `None` if
+/// [`parse_simple_number`] cannot parse both, or if the line has another form.
 ///
-/// This is the fast path for nearly all lines of long tables.
+/// This is the fast path for tables that consist of two columns of numbers.
 fn parse_simple_edge(bytes: &[u8], separator: u8) -> Option<(u32, u32, &[u8])> {
     let (u, rest) = parse_simple_number(bytes)?;
     let (v, rest) = parse_simple_number(rest.strip_prefix(&[separator])?)?;

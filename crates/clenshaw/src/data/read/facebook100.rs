@@ -19,7 +19,7 @@ use std::path::Path;
 
 /// Number of columns of `local_info`.
 const COLUMNS: usize = 7;
-/// The column of the gender.
+/// The column of the gender, counted from 0.
 const GENDER: usize = 1;
 
 /// Reads the file of a college; `name` becomes the name of the data set.

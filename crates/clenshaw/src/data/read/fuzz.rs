@@ -2,7 +2,7 @@
 //! (`experiment/fuzz.rs`).
 //!
 //! An input for several files is their concatenation; all except the last are preceded by their length in two
-//! bytes.
+//! bytes, little-endian.
 
 use super::array::NumpyArray;
 use super::pickle::PickleValue;
@@ -16,12 +16,12 @@ use crate::data::{Dataset, TableOptions, graph_file, split};
 use crate::error::Result;
 use std::path::Path;
 
-/// Reads the input of a fuzz target and accesses the result; returns whether the reader accepted it.
+/// Reads the input of a fuzz target and returns whether the reader accepted it; also accesses most results.
 ///
 /// # Panics
 /// If the target is unknown.
 pub fn is_valid(target: &str, bytes: &[u8]) -> bool {
-    // Some inputs start with the number of nodes.
+    // Some inputs start with the number of nodes in one byte.
     let (n_nodes, rest) = bytes.split_first().map_or((0, bytes), |(&n, rest)| (n.into(), rest));
     match target {
         "npz_edges" => {
@@ -114,7 +114,7 @@ pub fn is_valid(target: &str, bytes: &[u8]) -> bool {
     }
 }
 
-/// Checks and fingerprints a data set, as the program does; returns whether it was read.
+/// Checks a data set and, if it is valid, fingerprints it, as the program does; returns whether it was read.
 fn access(read: Result<Dataset>) -> bool {
     let is_valid = read.is_ok();
     if let Ok(dataset) = read.and_then(Dataset::checked) {

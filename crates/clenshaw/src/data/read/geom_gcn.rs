@@ -21,7 +21,7 @@ use std::path::Path;
 const NODES: &str = "out1_node_feature_label.txt";
 const EDGES: &str = "out1_graph_edges.txt";
 
-/// Maximum number of columns; a model allocates a row of weights for each.
+/// Maximum number of features; a model allocates a row of weights for each.
 const MAX_COLUMNS: usize = 1 << 24;
 
 /// Reads a folder and its splits; `name` becomes the name of the data set.
@@ -138,8 +138,8 @@ impl<'a> GeomTable<'a> {
         })
     }
 
-    /// Returns all nodes in the order of their ids; an error unless every id below the number of rows
-    /// occurs exactly once.
+    /// Returns all nodes in the order of their ids. An error unless the rows are well-formed, the labels are
+    /// below the number of rows, and every id below that number occurs exactly once.
     fn nodes(&self) -> Result<Vec<GeomNode<'a>>> {
         let n = self.lines().count();
         check_node_count(&self.place, n)?;
@@ -168,7 +168,7 @@ impl<'a> GeomTable<'a> {
         Ok(nodes.into_iter().flatten().collect())
     }
 
-    /// Parses `0,1,0`, the value of every column.
+    /// Parses `0,1,0`, the value of every column; an error unless all rows have the same length.
     fn zeros_and_ones(&self, nodes: &[GeomNode]) -> Result<Features> {
         let columns = |node: &GeomNode| node.features.len().div_ceil(2);
         let Some(first) = nodes.iter().min_by_key(|node| node.line) else {
@@ -204,7 +204,8 @@ impl<'a> GeomTable<'a> {
         Ok(rows.features(n_cols))
     }
 
-    /// Parses `92,521`, the indices of the columns that are one, in any order, possibly with duplicates.
+    /// Parses `92,521`, the indices of the columns that are one, in any order, possibly with duplicates. The
+    /// largest index determines the number of columns.
     fn index_lists(&self, nodes: &[GeomNode]) -> Result<Features> {
         let mut rows = BinaryRows::default();
         for node in nodes {
@@ -228,7 +229,7 @@ impl<'a> GeomTable<'a> {
         Ok(rows.features(last))
     }
 
-    /// Returns the edges; an error if a node id is not below `n_nodes`.
+    /// Returns the edges; an error if a line is malformed or a node id is not below `n_nodes`.
     fn edges(&self, n_nodes: usize) -> Result<Vec<(u32, u32)>> {
         let node = |line: usize, text: &str| match self.number(line, "node id", text)? {
             id if id < n_nodes => Ok(id as u32),

@@ -31,8 +31,8 @@ pub fn geom_splits(folder: &Path, name: &str, n_nodes: usize) -> Result<Vec<Fixe
     (0..N_SPLITS).map(read).collect()
 }
 
-/// Reads the split `name` from the bytes of one file; an error if the masks overlap or are not of length
-/// `n_nodes`. Errors refer to the file as `place`.
+/// Reads the split `name` from the bytes of one file; an error if the file is malformed, or if the masks
+/// overlap or are not of length `n_nodes`. Errors refer to the file as `place`.
 pub fn read_bytes(place: &str, name: &str, bytes: &[u8], n_nodes: usize) -> Result<FixedSplit> {
     let npz = npz::read_bytes(place, bytes)?;
     let mask = |key| {
@@ -58,7 +58,7 @@ pub(super) fn from_masks(place: &str, name: &str, masks: [&[bool]; 3]) -> Result
     fixed_split(place, name, parts)
 }
 
-/// Builds a split from its training, validation and test nodes; an error if they overlap.
+/// Builds a split from its training, validation and test nodes; an error if a node occurs twice.
 pub(super) fn fixed_split(place: &str, name: &str, parts: [Vec<u32>; 3]) -> Result<FixedSplit> {
     let split = Split::new(name, parts).map_err(|error| match error {
         Error::Split { problem, .. } => {
@@ -69,7 +69,7 @@ pub(super) fn fixed_split(place: &str, name: &str, parts: [Vec<u32>; 3]) -> Resu
     Ok(FixedSplit { name: name.into(), split })
 }
 
-/// Removes the nodes without a label from splits. Parts that become empty are not an error.
+/// Removes the nodes without a label from splits. Parts may become empty.
 pub(super) fn retain_labelled(
     splits: Vec<FixedSplit>,
     y: &[Option<u32>],

@@ -15,9 +15,10 @@
 //! The attributes of nodes are the columns of a node table, see [`crate::data::schema`].
 //!
 //! If all nodes have different values of `label`, these are their names. Otherwise, or if `label` was chosen
-//! as a column, the ids are their names and `label` is a column, by default the class.
+//! as a column, the ids are their names and `label` is a column, by default the class. An id column that the
+//! user chooses has precedence.
 //! NetworkX writes the node attribute `label` there, or the name of the node if it has none.
-//! A declared attribute called `label` is used instead.
+//! If an attribute called `label` is declared, it replaces this `label`.
 //!
 //! The graph is undirected; loops are removed and duplicate edges merged.
 //! Graphs that change over time and nodes inside nodes are rejected.
@@ -32,7 +33,7 @@ use quick_xml::events::BytesStart;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Maximum number of bytes of default values per byte of the file.
+/// Maximum number of bytes of default values that are added to nodes, per byte of the file.
 const MAX_DEFAULT_BYTES: usize = 16;
 const LABEL: &str = "label";
 
@@ -41,7 +42,7 @@ const LABEL: &str = "label";
 /// ```
 /// use clenshaw::data::read::{Interpretation, gexf};
 ///
-/// let pair = br#"<gexf><graph>
+/// let triple = br#"<gexf><graph>
 ///     <attributes class="node"><attribute id="0" title="size" type="integer"/></attributes>
 ///     <nodes>
 ///         <node id="a" label="red"><attvalues><attvalue for="0" value="3"/></attvalues></node>
@@ -50,9 +51,9 @@ const LABEL: &str = "label";
 ///     </nodes>
 ///     <edges><edge source="a" target="b"/></edges>
 /// </graph></gexf>"#;
-/// let pair = gexf::read_bytes("pair", pair, Interpretation::default())?;
-/// assert_eq!(pair.class_names, ["blue", "red"]);
-/// assert_eq!(pair.x.values(), [3.0, 4.0, 5.0]);
+/// let triple = gexf::read_bytes("triple", triple, Interpretation::default())?;
+/// assert_eq!(triple.class_names, ["blue", "red"]);
+/// assert_eq!(triple.x.values(), [3.0, 4.0, 5.0]);
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
 pub fn read_bytes(place: &str, bytes: &[u8], interpretation: Interpretation) -> Result<Dataset> {
@@ -97,6 +98,10 @@ struct GexfParser<'a> {
     for_edges: bool,
     /// From the id of an edge attribute to its title.
     edge_titles: HashMap<String, String>,
+    /// The title of the edge attribute that is being declared.
+    open_edge_attribute: Option<String>,
+    /// The weight of edges without a value for the attribute with the weights.
+    default_weight: f32,
     /// The ends and the weight of the current edge.
     open_edge: Option<([String; 2], f32)>,
     /// The declared attributes of nodes.
@@ -122,6 +127,8 @@ impl<'a> GexfParser<'a> {
             for_nodes: false,
             for_edges: false,
             edge_titles: HashMap::new(),
+            open_edge_attribute: None,
+            default_weight: 1.0,
             open_edge: None,
             attributes: vec![],
             attribute_index: HashMap::new(),
@@ -162,13 +169,36 @@ impl<'a> GexfParser<'a> {
         Ok(())
     }
 
-    fn declare_attribute(&mut self, tag: &BytesStart) -> Result<()> {
+    fn declare_node_attribute(&mut self, tag: &BytesStart) -> Result<()> {
         let id = self.required(tag, "id")?;
         let title = self.attribute(tag, "title")?.unwrap_or_else(|| id.clone());
         if self.attribute_index.insert(id.clone(), self.attributes.len()).is_some() {
             return Err(self.error(format!("duplicate attribute `{id}`")));
         }
         self.attributes.push(GexfAttribute { title, default: None });
+        Ok(())
+    }
+
+    fn declare_edge_attribute(&mut self, tag: &BytesStart) -> Result<()> {
+        let id = self.required(tag, "id")?;
+        let title = self.attribute(tag, "title")?.unwrap_or_else(|| id.clone());
+        self.open_edge_attribute = Some(title.clone());
+        self.edge_titles.insert(id, title);
+        Ok(())
+    }
+
+    /// Stores the default value of the attribute that is being declared.
+    fn finish_default(&mut self, text: &str) -> Result<()> {
+        if self.for_nodes
+            && let Some((number, last)) = self.attributes.iter_mut().enumerate().next_back()
+            && last.default.replace(text.into()).is_none()
+        {
+            self.with_default.push(number);
+        }
+        if let Some(title) = self.open_edge_attribute.as_ref().filter(|_| !text.is_empty()) {
+            let added = self.graph.edge_attributes.add(title, text, &mut self.default_weight);
+            added.map_err(|problem| self.place.error(self.at, problem))?;
+        }
         Ok(())
     }
 
@@ -235,7 +265,7 @@ impl<'a> GexfParser<'a> {
 
     fn start_edge(&mut self, tag: &BytesStart) -> Result<()> {
         let ends = [self.required(tag, "source")?, self.required(tag, "target")?];
-        let mut weight = 1.0;
+        let mut weight = self.default_weight;
         if let Some(value) = self.attribute(tag, "weight")? {
             let added = self.graph.edge_attributes.add("weight", value.trim(), &mut weight);
             added.map_err(|problem| self.error(problem))?;
@@ -276,13 +306,8 @@ impl XmlHandler for GexfParser<'_> {
                 self.for_edges = class.as_deref() == Some("edge");
                 Ok(())
             }
-            "attribute" if self.for_edges => {
-                let id = self.required(tag, "id")?;
-                let title = self.attribute(tag, "title")?.unwrap_or_else(|| id.clone());
-                self.edge_titles.insert(id, title);
-                Ok(())
-            }
-            "attribute" if self.for_nodes => self.declare_attribute(tag),
+            "attribute" if self.for_edges => self.declare_edge_attribute(tag),
+            "attribute" if self.for_nodes => self.declare_node_attribute(tag),
             "node" => self.start_node(tag),
             "attvalue" if self.open_node.is_some() || self.open_edge.is_some() => {
                 self.read_value(tag)
@@ -297,13 +322,8 @@ impl XmlHandler for GexfParser<'_> {
         let text = std::mem::take(&mut self.text);
         match name {
             "attributes" => (self.for_nodes, self.for_edges) = (false, false),
-            "default" if self.for_nodes => {
-                if let Some((number, last)) = self.attributes.iter_mut().enumerate().next_back()
-                    && last.default.replace(text.trim().into()).is_none()
-                {
-                    self.with_default.push(number);
-                }
-            }
+            "attribute" => self.open_edge_attribute = None,
+            "default" => self.finish_default(text.trim())?,
             "node" => self.finish_node()?,
             "edge" => {
                 if let Some((ends, weight)) = self.open_edge.take() {

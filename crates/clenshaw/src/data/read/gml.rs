@@ -14,7 +14,8 @@
 //!
 //! NetworkX writes the names of nodes as `label`; in other files it may be the class. If all nodes have
 //! different labels, the labels are their names and not their classes; otherwise, or if `label` was chosen
-//! as a column, the ids are their names. A note in the data set states which names are used.
+//! as a column, the ids are their names. An id column that the user chooses has precedence. A note in the
+//! data set states which names are used.
 //!
 //! The graph is undirected; loops are removed and duplicate edges merged.
 //! Himsolt, *GML: a portable graph file format*, University of Passau, 1997.
@@ -31,7 +32,7 @@ use crate::error::Result;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Maximum number of open brackets.
+/// Maximum number of open brackets within a list that is skipped.
 const MAX_DEPTH: usize = 64;
 /// Values that mark lists: NetworkX writes the first one before the only value of a list, and the others
 /// for an empty list and an empty tuple.

@@ -17,7 +17,7 @@
 
 mod key;
 
-use self::key::GraphmlKeys;
+use self::key::{GraphmlKeys, KeyScope};
 use super::attributed::{AttributedGraph, NodeNames};
 use super::xml::{self, SourceText, XmlHandler};
 use super::{Interpretation, text};
@@ -79,7 +79,7 @@ struct GraphmlParser<'a> {
     open_node: Option<(String, Vec<Option<String>>)>,
     /// The ends and the weight of the current edge.
     open_edge: Option<([String; 2], f32)>,
-    /// The index of the key of the current `<data>`.
+    /// The index of the key of the current `<data>` of a node or an edge.
     open_data: Option<usize>,
     n_nodes: usize,
     /// Number of bytes of default values that have been added to nodes.
@@ -134,13 +134,16 @@ impl<'a> GraphmlParser<'a> {
             return Err(self.error(format!("duplicate key `{id}`")));
         }
         let name = self.attribute(tag, "attr.name")?.unwrap_or_else(|| id.clone());
-        let element = self.attribute(tag, "for")?;
-        let for_nodes = element.is_none_or(|element| element == "node" || element == "all");
-        self.open_key = Some(self.keys.insert(id, name, for_nodes));
+        let scope = match self.attribute(tag, "for")?.as_deref() {
+            None | Some("node" | "all") => KeyScope::Nodes,
+            Some("edge") => KeyScope::Edges,
+            Some(_) => KeyScope::Other,
+        };
+        self.open_key = Some(self.keys.insert(id, name, scope));
         Ok(())
     }
 
-    /// Starts the graph: adds a column for each key of nodes, and the default weight of edges.
+    /// Starts the graph: adds a column for each key of nodes, and sets the default weight of edges.
     fn start_graph(&mut self, tag: &BytesStart) -> Result<()> {
         if self.has_graph {
             return Err(self.error("found a second graph; expected one"));
@@ -148,14 +151,14 @@ impl<'a> GraphmlParser<'a> {
         self.has_graph = true;
         self.graph.directed = self.attribute(tag, "edgedefault")?.as_deref() == Some("directed");
         for key in &self.keys.list {
-            let declared = match key.for_nodes {
-                true => self.graph.add_column(&key.name),
-                false if key.default.is_empty() => Ok(()),
-                false => {
+            let declared = match key.scope {
+                KeyScope::Nodes => self.graph.add_column(&key.name),
+                KeyScope::Edges if !key.default.is_empty() => {
                     let (attributes, weight) =
                         (&mut self.graph.edge_attributes, &mut self.default_weight);
                     attributes.add(&key.name, &key.default, weight)
                 }
+                KeyScope::Edges | KeyScope::Other => Ok(()),
             };
             declared.map_err(|problem| self.place.error(self.at, problem))?;
         }
@@ -187,7 +190,7 @@ impl<'a> GraphmlParser<'a> {
         }
     }
 
-    /// Stores the value of the current `<data>` in the current node or edge.
+    /// Stores the value of the current `<data>` in the current node; for an edge, only the weight is stored.
     fn finish_data(&mut self, text: &str) -> Result<()> {
         let Some(key) = self.open_data.take() else { return Ok(()) };
         if let Some((_, weight)) = &mut self.open_edge {
@@ -202,7 +205,8 @@ impl<'a> GraphmlParser<'a> {
     /// Adds the values of the current node, with defaults for keys without a value, and ends the node.
     fn finish_node(&mut self) -> Result<()> {
         let Some((id, values)) = self.open_node.take() else { return Ok(()) };
-        let keys = self.keys.list.iter().zip(&values).filter(|(key, _)| key.for_nodes);
+        let keys = self.keys.list.iter().zip(&values);
+        let keys = keys.filter(|(key, _)| key.scope == KeyScope::Nodes);
         for (key, value) in keys {
             if value.is_none() {
                 self.default_bytes += key.default.len();

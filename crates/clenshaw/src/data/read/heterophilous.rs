@@ -47,8 +47,8 @@ pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Dataset> {
     Ok(Dataset { source, splits, ..Dataset::new(place, graph, x, y, class_names) })
 }
 
-/// Returns the label of each node and the number of classes; an error if a label is not below the number
-/// of nodes.
+/// Returns the label of each node and the number of classes, the largest label plus one; an error if a label
+/// is not below the number of nodes.
 fn classes(labels: &NumpyArray) -> Result<(Vec<Option<u32>>, usize)> {
     let labels_u32 = labels.to_u32()?;
     let n = labels_u32.len();
@@ -60,7 +60,7 @@ fn classes(labels: &NumpyArray) -> Result<(Vec<Option<u32>>, usize)> {
     Ok((labels_u32.into_iter().map(Some).collect(), n_classes))
 }
 
-/// Reads the splits `fixed:0`, `fixed:1`, ...
+/// Reads the splits `fixed:0`, `fixed:1`, ... from the rows of the masks.
 fn splits(place: &str, npz: &Npz, n: usize) -> Result<Vec<FixedSplit>> {
     let [train, val, test] = MASKS.map(|key| npz.array(key));
     let masks = [train?, val?, test?];
@@ -84,7 +84,8 @@ fn expect_shape(array: &NumpyArray, expected: &[usize]) -> Result<()> {
     Err(Error::Data { place: array.place().into(), problem })
 }
 
-/// Builds features from the values of all nodes, row by row; sparse if at most a quarter are non-zero.
+/// Builds features from the values of all nodes, row by row; sparse if there are values and at most a quarter
+/// are non-zero.
 pub(super) fn features(n: usize, d: usize, values: Vec<f32>) -> Features {
     let stored = values.iter().filter(|value| **value != 0.0).count();
     if 4 * stored > values.len() || values.is_empty() {

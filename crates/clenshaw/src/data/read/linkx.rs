@@ -107,7 +107,7 @@ pub fn read_splits(place: &str, bytes: &[u8], n_nodes: usize) -> Result<Vec<Fixe
     Ok(splits)
 }
 
-/// Converts a pickled list to node numbers; an error unless all are integers below `n_nodes`.
+/// Converts a pickled list to node numbers; an error unless all are non-negative integers below `n_nodes`.
 fn node_list(
     pickle: &Pickle,
     nodes: PickleValue,
@@ -158,14 +158,14 @@ impl<'a> TwitchTable<'a> {
         })
     }
 
-    /// Returns the non-empty lines after the header, with line numbers.
+    /// Returns the lines after the header that are not blank, with line numbers.
     fn lines(&self) -> impl Iterator<Item = (usize, &'a str)> {
         let lines = (2..).zip(self.rest.split('\n'));
         lines.filter(|(_, line)| !line.trim_ascii().is_empty())
     }
 
-    /// Returns the nodes in the order of their numbers; an error unless every number below the number of
-    /// rows occurs once.
+    /// Returns the nodes in the order of their numbers; an error if the table is malformed, or unless every
+    /// number below the number of rows occurs once.
     fn nodes(&self) -> Result<Vec<TwitchNode>> {
         let (id_column, label_column) = (self.column(ID)?, self.column(LABEL)?);
         let columns = FEATURES.iter().map(|name| self.column(name)).collect::<Result<Vec<_>>>()?;

@@ -175,7 +175,7 @@ impl VariableReader {
         let size = ElementReader { bytes: &tag, at: TAG / 2, ..*input }.read_word()? as usize;
         self.spend(input, element.at, size, 1)?;
         let mut bytes = tag.to_vec();
-        // Reads past the padding to the end of the stream.
+        // More bytes than stated, for padding and so that the decoder reaches the end of the stream.
         let limit = size as u64 + TAG as u64;
         (&mut inflater)
             .take(limit)
@@ -200,7 +200,7 @@ impl VariableReader {
     }
 
     /// Reads the elements of a variable: `flags dims name ...`. For a value that is not a real matrix, only
-    /// its type is returned.
+    /// its name and type are returned.
     fn read_variable(&mut self, input: &ElementReader) -> Result<MatlabVariable> {
         let mut input = *input;
         let flags = input.read_element("array flags")?;

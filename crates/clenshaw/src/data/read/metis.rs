@@ -21,8 +21,8 @@ use crate::data::count;
 use crate::data::schema::WeightChoice;
 use crate::error::Result;
 
-/// Reads the edges between the `n_nodes` rows of a table. Fails if the file does not have `n_nodes` nodes, or
-/// if its number of edges differs from the one in its first line.
+/// Reads the edges between the `n_nodes` rows of a table. Fails if the file is malformed, does not have
+/// `n_nodes` nodes, or does not list twice as many neighbours as the first line states edges.
 pub(super) fn parse(
     place: &str,
     text: &str,
@@ -57,12 +57,12 @@ pub(super) fn parse(
         let problem = format!("unexpected end of file after {nodes}; expected {n_nodes}");
         return Err(line_error(place, last, problem));
     }
-    let n_listed = edges.iter().filter(|(u, v, _)| u != v).count();
+    let n_neighbours = edges.iter().filter(|(u, v, _)| u != v).count();
     let expected = header.n_edges.saturating_mul(2);
-    if n_listed != expected {
+    if n_neighbours != expected {
         let problem = format!(
             "{} in total; expected {expected}, twice the number of edges in the first line",
-            count(n_listed, "neighbour", "neighbours")
+            count(n_neighbours, "neighbour", "neighbours")
         );
         return Err(line_error(place, last, problem));
     }
@@ -78,7 +78,7 @@ pub(super) fn parse(
 struct MetisHeader {
     n_nodes: usize,
     n_edges: usize,
-    /// Numbers before the neighbours in each line: the size and the weights of the node.
+    /// How many numbers precede the neighbours in each line: the size and the weights of the node.
     n_skipped: usize,
     has_edge_weights: bool,
 }
@@ -109,7 +109,8 @@ impl MetisHeader {
         Ok(Self { n_nodes, n_edges, n_skipped, has_edge_weights: is_set(0) })
     }
 
-    /// Adds the edges in the line of node number `node`, counted from 0, to `edges`.
+    /// Adds the edges in the line of node number `node`, counted from 0, to `edges`; an error if there is no
+    /// such node or the line is malformed.
     fn read_neighbours(
         &self,
         node: usize,

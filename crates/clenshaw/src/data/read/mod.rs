@@ -1,7 +1,6 @@
-//! File readers, one module per format.
+//! File readers, with a module for each format.
 //!
-//! A reader of graphs takes a path and returns a [`Dataset`]; the caller validates it with
-//! [`Dataset::checked`].
+//! Readers of data sets return a [`Dataset`] that the caller validates with [`Dataset::checked`].
 //! Invalid input results in an error with the file and, where possible, the line or byte. The memory
 //! that a reader allocates is limited by the size of the file, so a small file cannot exhaust it.
 
@@ -66,8 +65,8 @@ enum GraphFormat {
 }
 
 impl GraphFormat {
-    /// Returns the format of a path by its extension; a folder contains tables, and so does an `.npz` file
-    /// beside a node table.
+    /// Returns the format of a path by its extension; [`Self::Tables`] for folders, for `.npz` files beside a
+    /// node table and for unknown extensions.
     fn of(path: &Path) -> Self {
         match text::extension(path).filter(|_| !path.is_dir()) {
             Some("npz") if !tables::has_node_table(path) => Self::Arrays,
@@ -82,7 +81,8 @@ impl GraphFormat {
 }
 
 /// Reads a user's own graph: a folder with edges and a node table, or a file in one of the formats of
-/// this module. Fails if a file is missing or invalid, or if `interpretation` does not fit the node table.
+/// this module. Fails if a file is missing or invalid, or if `interpretation` does not fit the node table. A
+/// `.graph` file has no node table, so `interpretation` has no effect on it.
 pub fn read_path(path: &Path, interpretation: Interpretation) -> Result<Dataset> {
     let name = path.display().to_string();
     match GraphFormat::of(path) {
@@ -110,7 +110,8 @@ pub fn format(path: &Path) -> &'static str {
     }
 }
 
-/// Returns the files that [`read_path`] would read; an error if a table is missing or ambiguous.
+/// Returns the files that [`read_path`] would read; an error if tables are missing, ambiguous or of an
+/// unsupported format.
 pub(super) fn source_files(path: &Path) -> Result<Vec<PathBuf>> {
     match GraphFormat::of(path) {
         GraphFormat::Tables => tables::table_paths(path).map(Vec::from),
@@ -119,8 +120,9 @@ pub(super) fn source_files(path: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Reads the user's options for a graph from `schema.toml` in its folder or from `NAME.schema.toml` next
-/// to its file; returns them and the path of that file, or the defaults and `None` if it does not exist.
-pub(super) fn schema_file(path: &Path) -> Result<(TableOptions, Option<PathBuf>)> {
+/// to its file; returns them and the path of that file, or the defaults and `None` if it does not exist. An
+/// error if the file is invalid.
+pub(super) fn read_schema_file(path: &Path) -> Result<(TableOptions, Option<PathBuf>)> {
     let file = match path.is_dir() {
         true => path.join("schema.toml"),
         false => path.with_extension("schema.toml"),

@@ -8,7 +8,7 @@
 //!
 //! The edges are called `links` or `edges`. The attributes of nodes are the columns of a node table, see
 //! [`crate::data::schema`]: numbers, strings, booleans, null for a missing value, and lists of these, with
-//! one column per element. Objects, and lists of objects or lists, are ignored with a warning.
+//! one column per element. Objects, and lists that contain objects or lists, are ignored with a warning.
 //! `NaN` and `Infinity`, which Python writes, are read as null.
 //!
 //! The file is parsed in one pass, and only one node or edge at a time is stored as JSON.
@@ -102,7 +102,7 @@ fn without_nan(text: &str) -> Cow<'_, str> {
         let number = ["NaN", "Infinity", "-Infinity"].into_iter().find(|n| found.starts_with(n));
         let length = match number {
             Some(number) => number.len(),
-            None if found.starts_with('"') => text_length(found),
+            None if found.starts_with('"') => quoted_length(found),
             None => 1,
         };
         result.push_str(if number.is_some() { "null" } else { &found[..length] });
@@ -113,7 +113,7 @@ fn without_nan(text: &str) -> Cow<'_, str> {
 
 /// Returns the length in bytes of the quoted string at the start of `text`, including the quotes; that of
 /// `text` if the string is not closed.
-fn text_length(text: &str) -> usize {
+fn quoted_length(text: &str) -> usize {
     let mut bytes = text.bytes().enumerate().skip(1);
     while let Some((at, byte)) = bytes.next() {
         match byte {
@@ -128,7 +128,7 @@ fn text_length(text: &str) -> usize {
 /// The nodes and edges that have been read so far.
 struct Document<'a> {
     graph: AttributedGraph<'a>,
-    /// The names of node attributes that are objects, or lists of objects or lists.
+    /// The names of node attributes that are objects, or lists that contain objects or lists, in some node.
     ignored: BTreeSet<String>,
     has_nodes: bool,
     has_edges: bool,

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Reads an array of numbers or strings; errors refer to it as `place`.
+/// Reads an array of numbers, booleans or strings; an error for Python objects. Errors refer to it as `place`.
 ///
 /// ```
 /// let header = b"\x93NUMPY\x01\x00\x38\x00{'descr': '<u2', 'fortran_order': False, 'shape': (2,)}\n";
@@ -30,7 +30,7 @@ pub fn read_bytes<'a>(place: &str, bytes: &'a [u8]) -> Result<NumpyArray<'a>> {
     NumpyArray::new(place.into(), dtype, shape, order, bytes[data..].into())
 }
 
-/// Reads an array from owned bytes, without copying them.
+/// [`read_bytes`] for owned bytes, which the array keeps.
 pub(super) fn read_vec(place: &str, mut bytes: Vec<u8>) -> Result<NumpyArray<'static>> {
     let NpyHeader { dtype, order, shape, data } = header(place, &bytes)?;
     bytes.drain(..data);

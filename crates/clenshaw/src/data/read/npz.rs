@@ -1,7 +1,7 @@
 //! `.npz` files: NumPy arrays in a zip archive.
 //!
-//! The listed sizes are compared with the size of the file before anything is decompressed, so that
-//! a zip bomb uses at most the memory that [`max_decompressed_size`] allows.
+//! An archive whose members have a total listed size above [`max_decompressed_size`] is rejected before
+//! anything is decompressed.
 
 use super::array::NumpyArray;
 use super::npy;
@@ -20,7 +20,7 @@ pub struct Npz<'a> {
     members: Vec<(String, u64)>,
 }
 
-/// Returns the largest allowed total decompressed size of an archive of `archive_size` bytes: 256 times
+/// Returns the largest allowed decompressed size, in total, of an archive of `archive_size` bytes: 256 times
 /// that plus 16 MiB.
 ///
 /// The features of Squirrel, 99% zeros, decompress to 62 times their size.
@@ -28,8 +28,8 @@ pub fn max_decompressed_size(archive_size: usize) -> u64 {
     (archive_size as u64).saturating_mul(256).saturating_add(16 << 20)
 }
 
-/// Reads the list of arrays; an error if this is not a zip archive, a name occurs twice or the arrays are too
-/// large. Errors refer to the archive as `place`.
+/// Reads the list of members; an error if this is not a zip archive, a name occurs twice or the members are
+/// too large. Errors refer to the archive as `place`.
 pub fn read_bytes<'a>(place: &str, bytes: &'a [u8]) -> Result<Npz<'a>> {
     let bad = |problem| Error::Data { place: place.into(), problem };
     let archive = Archive::open(Cursor::new(bytes)).map_err(bad)?;
@@ -50,12 +50,12 @@ pub fn read_bytes<'a>(place: &str, bytes: &'a [u8]) -> Result<Npz<'a>> {
 }
 
 impl Npz<'_> {
-    /// Returns the names of the arrays.
+    /// Returns the names of all members, without `.npy`.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.members.iter().map(|(name, _)| &**name)
     }
 
-    /// Whether there is an array with this name.
+    /// Whether there is a member with this name, without `.npy`.
     pub fn contains(&self, name: &str) -> bool {
         self.names().any(|known| known == name)
     }
@@ -73,7 +73,7 @@ impl Npz<'_> {
         npy::read_vec(&format!("{}: {name}", self.place), bytes)
     }
 
-    /// Decompresses a member; an error if it does not have the listed size.
+    /// Decompresses a member; an error if it is damaged or does not have the listed size.
     fn unpack(&self, index: usize) -> std::result::Result<Vec<u8>, String> {
         let size = self.members[index].1;
         let mut archive = self.archive.clone();

@@ -1,12 +1,12 @@
 //! Edges in an `.npz` file beside a node table.
 //!
 //! ```text
-//! edge_index [2, e]                      as in PyTorch Geometric, optionally with edge_weight [e]
+//! edge_index [2, e]                      as in PyTorch Geometric
 //! indptr, indices, data, shape, format   as in `scipy.sparse.save_npz`, CSR or CSC
 //! ```
 //!
-//! Node `i` of the file is row `i` of the node table, counted from 0, regardless of its id. The values of a
-//! matrix are the weights of edges. The matrix need not be symmetric, but the graph is undirected.
+//! Node `i` of the file is row `i` of the node table, counted from 0, regardless of its id. The weights of
+//! edges are described in `arrays.rs`. The matrix need not be symmetric, but the graph is undirected.
 
 use super::arrays::{WEIGHTS, edge_index, is_matrix, matrix_edges};
 use super::assemble::ReadEdges;
@@ -15,7 +15,8 @@ use crate::data::count;
 use crate::data::schema::WeightChoice;
 use crate::error::{Error, Result};
 
-/// Reads the edges between the `n_nodes` rows of a table; an error if a matrix has a different number of rows.
+/// Reads the edges between the `n_nodes` rows of a table; an error if a matrix has a different number of rows
+/// or a node of `edge_index` does not exist.
 pub(super) fn parse(
     place: &str,
     bytes: &[u8],
@@ -72,6 +73,12 @@ mod tests {
         assert_eq!(edges.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
         assert_eq!(edges.graph.weights(), Some(&[1.0, 1.0, 2.0, 2.0][..]));
         assert_eq!((edges.n_listed, edges.n_loops, edges.directed), (2, 0, true));
+        let error = parse("x.npz", SCIPY_FILE, 3, WeightChoice::Column("minutes")).err().unwrap();
+        assert_eq!(
+            error.to_string(),
+            "x.npz: the array of weights is `minutes`, but the weights of a sparse matrix are its values; \
+             expected `data` or `none`"
+        );
     }
 
     #[test]

@@ -13,9 +13,9 @@
 //! Vertices have coordinates and shapes, but no attributes that are useful as features or labels, so a
 //! Pajek file is read together with a node table: `NAME.nodes.csv` for `NAME.net`, or `nodes.csv` in the
 //! same folder. The vertices are matched with the table by name; the name of a vertex without one is its
-//! number. The third column of edges is their weight.
+//! number. The third column of edges is their weight, 1 if it is missing.
 //!
-//! `*arcslist` and `*edgeslist` are also supported; `*matrix` is rejected.
+//! `*arcslist` and `*edgeslist` are also supported; `*matrix` is rejected, and partitions are skipped.
 //! The graph is undirected; loops are removed and duplicate edges merged.
 
 use super::assemble::ReadEdges;
@@ -27,8 +27,8 @@ use crate::error::Result;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Reads the edges between the nodes of a table; `nodes` maps their names to their numbers. A vertex whose name
-/// is not in the table is an error.
+/// Reads the edges between the nodes of a table; `nodes` maps their names to their numbers. An error if the
+/// file is malformed, or if a vertex that is listed or has an edge is not in the table.
 pub(super) fn parse(
     place: &str,
     text: &str,
@@ -67,7 +67,7 @@ struct PajekParser<'a> {
     nodes: &'a HashMap<String, u32>,
     section: PajekSection,
     n_vertices: usize,
-    /// From the number of a vertex that has a line to its node.
+    /// The node of each vertex that has a line in `*vertices`, by the number of the vertex.
     node_of: HashMap<usize, u32>,
     edges: Vec<(u32, u32, f32)>,
     /// Whether the file has a section of arcs.
@@ -167,7 +167,7 @@ impl<'a> PajekParser<'a> {
         Ok(())
     }
 
-    /// Parses the number of a vertex; an error if it is out of range.
+    /// Parses the number of a vertex; an error unless it is from 1 to the number of vertices.
     fn vertex_number(&self, word: &str) -> LineResult<usize> {
         let n = self.n_vertices;
         let number = word.parse().ok().filter(|vertex| (1..=n).contains(vertex));

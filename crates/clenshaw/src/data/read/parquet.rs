@@ -1,10 +1,11 @@
 //! Converts Parquet files to tab-separated text with a header line.
 //!
-//! Numbers, booleans and single-line text are supported; lists, dates and other types are rejected.
+//! Integers, floats, booleans and single-line text are supported; values of other types, such as lists, dates
+//! and decimals, are rejected.
 //! Line numbers in errors refer to the converted text, in which the first row is line 2.
 //! The size of the text is limited to a multiple of the file size, as for compressed text.
 
-use super::text::{TOO_LARGE, line_error, max_decompressed};
+use super::text::{line_error, max_decompressed};
 use crate::error::{Error, Result};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, Length, SerializedFileReader};
@@ -16,6 +17,9 @@ use std::path::Path;
 
 /// Prefix of the name that pandas gives to an unnamed index column, which becomes an empty name.
 const PANDAS_INDEX: &str = "__index_level_";
+
+const TOO_LARGE: &str =
+    "more than 200 times as large when converted to text; if this is intended, save it as CSV";
 
 /// Converts the table in a file to text.
 pub(super) fn read(path: &Path) -> Result<String> {
@@ -30,7 +34,7 @@ fn read_file(place: &str, file: File) -> Result<String> {
     text.unwrap_or_else(|_| Err(error(place, "the file is damaged")))
 }
 
-/// [`read_file`], which may panic if the file is invalid.
+/// The implementation of [`read_file`], which may panic if the file is invalid.
 fn text(place: &str, file: File) -> Result<String> {
     let limit = max_decompressed(file.len());
     let damaged = |e: ParquetError| error(place, &format!("the file cannot be read: {e}"));
@@ -56,10 +60,13 @@ fn text(place: &str, file: File) -> Result<String> {
     Ok(text)
 }
 
+/// Appends a row without a line end; an error if a value cannot be converted.
 fn write_row(text: &mut String, row: &Row) -> std::result::Result<(), String> {
     for (i, (name, field)) in row.get_column_iter().enumerate() {
         text.push_str(if i > 0 { "\t" } else { "" });
         match field {
+            // An empty line would be skipped.
+            Field::Null if row.len() == 1 => quote(text, "")?,
             Field::Null => {}
             Field::Str(field) => quote(text, field)?,
             Field::Bool(_)
@@ -76,7 +83,7 @@ fn write_row(text: &mut String, row: &Row) -> std::result::Result<(), String> {
             Field::Double(x) => write!(text, "{x}").expect("strings can be written to"),
             _ => {
                 return Err(format!(
-                    "column `{name}` has an unsupported type; expected numbers, booleans or text"
+                    "column `{name}` has an unsupported type; expected integers, floats, booleans or text"
                 ));
             }
         }
@@ -103,6 +110,7 @@ fn error(place: &str, problem: &str) -> Error {
 mod tests {
     use super::*;
     use crate::data::read::Interpretation;
+    use crate::data::read::delimited::parse_table;
     use crate::data::read::tables::read_pair;
     use parquet::basic::Compression;
     use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
@@ -178,6 +186,18 @@ mod tests {
     }
 
     #[test]
+    fn missing_value_of_a_single_column_is_a_row() {
+        let mut text = "\"label\"".to_owned();
+        for field in [Field::Str("a".into()), Field::Null, Field::Int(3)] {
+            text.push('\n');
+            write_row(&mut text, &Row::new(vec![("label".into(), field)])).unwrap();
+        }
+        assert_eq!(text, "\"label\"\n\"a\"\n\"\"\n3");
+        let table = parse_table("n.parquet", &text, |_, _| true).unwrap();
+        assert_eq!(table.columns[0].cells().collect::<Vec<_>>(), ["a", "", "3"]);
+    }
+
+    #[test]
     fn reads_graph_from_two_files() {
         let folder = tempfile::tempdir().unwrap();
         let paths = ["edges", "nodes"].map(|stem| folder.path().join(format!("{stem}.parquet")));
@@ -207,7 +227,7 @@ mod tests {
         let ones = vec![1; 3 << 20];
         assert_eq!(
             read_bytes(&file(&[("id", TestColumn::Whole(&ones))])).unwrap_err().to_string(),
-            "n.parquet: decompresses to more than 200 times its size; if this is intended, decompress it first"
+            "n.parquet: more than 200 times as large when converted to text; if this is intended, save it as CSV"
         );
         assert!(read_bytes(b"PAR1").is_err());
     }

@@ -58,7 +58,8 @@ pub enum PickleNode<'a> {
     Dtype(Dtype),
     /// A NumPy array; `None` until its state is set.
     Array(Option<Box<PickledArray>>),
-    /// A SciPy CSR matrix: the dictionary of its attributes, [`PickleValue::None`] until its state is set.
+    /// A SciPy CSR matrix: its state, [`PickleValue::None`] until it is set. SciPy stores a dictionary of
+    /// attributes; this is not checked.
     CsrMatrix(PickleValue),
 }
 
@@ -68,11 +69,11 @@ pub struct PickledArray {
     dtype: Dtype,
     shape: Vec<usize>,
     order: MemoryOrder,
-    /// Bytes, or a list in an array of objects.
+    /// Bytes, or a list in an array of objects; checked when the entries are accessed.
     data: PickleValue,
 }
 
-/// Reads a pickle; errors refer to it as `place`.
+/// Reads a pickle; errors refer to it as `place`. Bytes after the end of the pickle are an error.
 ///
 /// ```
 /// use clenshaw::data::read::pickle::{self, PickleValue};

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Citeseer's `test.index` omits 15 nodes, which have neither features nor a label.
-//! The split `public` trains on `x`, validates on the next 500 nodes and tests on `test.index`.
+//! The split `public` trains on `x`, validates on the next 500 nodes and tests on `test.index`, without nodes
+//! that have no label.
 //! Yang et al., ICML 2016, arXiv:1603.08861.
 
 use super::csr::CsrMatrix;
@@ -42,7 +43,7 @@ pub struct PlanetoidFiles<'a> {
     pub test_index: &'a [u8],
 }
 
-/// Number of validation nodes of the public split.
+/// Number of validation nodes of the public split, if there are enough nodes before the test nodes.
 const N_VAL: usize = 500;
 
 /// Maximum number of columns; a model allocates a row of weights for each.
@@ -240,7 +241,7 @@ fn graph(place: &str, bytes: &[u8]) -> Result<Graph> {
     Graph::from_edges(place, n, &edges)
 }
 
-/// Returns the node that a value is the number of, if it is one.
+/// Returns the node with this number; `None` if the value is not a non-negative integer.
 fn node_id(value: PickleValue) -> Option<u32> {
     match value {
         PickleValue::Int(id) => u32::try_from(id).ok(),

@@ -10,6 +10,8 @@
 //!
 //! Tables are CSV, TSV or text with other separators, optionally compressed with gzip or Zstandard, or
 //! Parquet. Nodes keep their names; every node of the edge table must have a row in the node table.
+//! Instead of a folder, a file with edges may be given. The name of its node table, up to the first dot, has
+//! `nodes` instead of `edges` or `adjacency`: `my-nodes.csv.gz` for `my-edges.csv`.
 //!
 //! The edges may also be a NetworkX edge list (`edges.txt` or `edges.edgelist`), a METIS graph
 //! (`edges.metis`), a SciPy matrix or an `edge_index` (`edges.npz` or `adjacency.npz`), or a Pajek file
@@ -90,8 +92,8 @@ impl EdgeFormat {
     }
 }
 
-/// Reads a graph from a folder with `edges.*` and `nodes.*`, or from a file with edges and the node table
-/// beside it, whose name has `nodes` instead of `edges` or `adjacency`: `my-edges.csv`, `my-nodes.csv.gz`.
+/// Reads a graph from a folder with edges and a node table, or from a file with edges and the node table beside
+/// it. The names of the files are described in the [module](self).
 ///
 /// ```
 /// use clenshaw::data::read::{Interpretation, tables};
@@ -124,18 +126,19 @@ pub(super) fn table_paths(path: &Path) -> Result<[PathBuf; 2]> {
     }
 }
 
-/// Returns the format of the edges that a path refers to; [`EdgeFormat::Table`] if they are not found.
+/// Returns the format of the edges that a path refers to; [`EdgeFormat::Table`] if [`table_paths`] fails.
 pub(super) fn edge_format(path: &Path) -> EdgeFormat {
     let edges = table_paths(path).ok().map(|[edges, _]| edges);
     edges.and_then(|edges| EdgeFormat::of(&edges)).unwrap_or(EdgeFormat::Table)
 }
 
-/// Whether exactly one node table belongs to a file with edges.
+/// Whether there is an unambiguous node table for a file with edges.
 pub(super) fn has_node_table(path: &Path) -> bool {
     node_table_of(path).is_ok()
 }
 
-/// Reads a graph from a file with edges and a node table with any names.
+/// Reads a graph from a file with edges and a node table, whose names may differ from those that [`read`]
+/// expects. The extensions determine the formats; files with other extensions are read as text tables.
 pub fn read_pair(edges: &Path, nodes: &Path, interpretation: Interpretation) -> Result<Dataset> {
     let place = nodes.display().to_string();
     let mut table = match is_parquet(nodes) {
@@ -181,7 +184,7 @@ pub(super) fn read_bytes_as(
     dataset(place, format, input, &table, interpretation)
 }
 
-/// Reads a node table, for fuzzing.
+/// Parses and encodes a node table, for fuzzing.
 #[cfg(any(test, fuzzing))]
 pub fn read_nodes(bytes: &[u8]) -> Result<()> {
     let text = text::read_bytes(Path::new(NODES), bytes)?;
@@ -212,7 +215,8 @@ pub(super) fn parse_nodes(
     })
 }
 
-/// Builds a graph from `input`, which contains the edges, and the node table; errors refer to `edges`.
+/// Builds a graph from `input`, which contains the edges, and the node table; errors in the edges refer to
+/// `edges`.
 fn dataset(
     edges: &Path,
     format: EdgeFormat,
@@ -292,8 +296,8 @@ fn folder_tables(folder: &Path) -> Result<[PathBuf; 2]> {
     }
 }
 
-/// Finds the file in a folder whose name is `stem` and one of these extensions; `None` if there is none, and
-/// an error if there are several.
+/// Finds the file in a folder whose name is `stem` and one of these extensions, compressed or not; `None` if
+/// there is none, and an error if there are several.
 fn find_file(folder: &Path, stem: &str, extensions: &[&str]) -> Result<Option<PathBuf>> {
     let is_match = |path: &Path| {
         let name = path.file_name().and_then(|name| name.to_str());
@@ -321,7 +325,7 @@ fn ambiguous(folder: &Path, a: &Path, b: &Path) -> Error {
     Error::Data { place: folder.display().to_string(), problem }
 }
 
-/// Finds the node table that belongs to a file with edges; an error if there is none or several.
+/// Finds the node table that belongs to a file with edges; an error if there is none or it is ambiguous.
 fn node_table_of(edges: &Path) -> Result<PathBuf> {
     let error = |problem| Error::Data { place: edges.display().to_string(), problem };
     let folder = match edges.parent() {
@@ -335,9 +339,9 @@ fn node_table_of(edges: &Path) -> Result<PathBuf> {
         () if stem.contains(EDGES) => vec![stem.replace(EDGES, NODES)],
         () if stem.contains(ADJACENCY) => vec![stem.replace(ADJACENCY, NODES)],
         () => {
-            let problem = "the file name contains neither `edges` nor `adjacency`; expected a folder with \
-                           edges.csv and nodes.csv, or a file with edges, such as my-edges.csv beside \
-                           my-nodes.csv";
+            let problem = "the file name has neither `edges` nor `adjacency` before its first dot; expected \
+                           a folder with edges.csv and nodes.csv, or a file with edges, such as my-edges.csv \
+                           beside my-nodes.csv";
             return Err(error(problem.into()));
         }
     };
@@ -365,7 +369,8 @@ fn split_name(path: &Path) -> Option<(&str, &str)> {
     path.file_name()?.to_str()?.split_once('.')
 }
 
-/// Whether an extension such as `csv` or `csv.gz` is one of `extensions`, which may be compressed.
+/// Whether an extension such as `csv` or `csv.gz` consists of one of `extensions` and, unless that is binary,
+/// optionally `.gz` or `.zst`.
 fn is_supported(extension: &str, extensions: &[&str]) -> bool {
     let (kind, compression) = extension.split_once('.').unwrap_or((extension, ""));
     let may_be_compressed =

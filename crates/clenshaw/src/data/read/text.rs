@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Largest ratio of decompressed to compressed size, apart from [`SLACK`]; tables of zeros and ones
 /// reach 100.
 const MAX_RATIO: u64 = 200;
-/// Number of decompressed bytes that are allowed in addition to [`MAX_RATIO`].
+/// Number of decompressed bytes that are allowed in addition to [`MAX_RATIO`] times the compressed size.
 const SLACK: u64 = 1 << 20;
 /// Number of bytes by which text may exceed [`MAX_RATIO`] times the compressed bytes read so far; the part
 /// of a file that compresses best may come first.
@@ -27,7 +27,9 @@ const MAX_LEAD: u64 = 64 << 20;
 /// File extensions of compressed files.
 pub(super) const COMPRESSED_EXTENSIONS: [&str; 2] = ["gz", "zst"];
 
+/// The first bytes of a gzip file.
 const GZIP: &[u8] = &[0x1f, 0x8b];
+/// The first bytes of a Zstandard file.
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// Returns the path of a file in a folder, or of its compressed version if only that exists; the plain
@@ -50,10 +52,11 @@ pub(super) fn extension(path: &Path) -> Option<&str> {
     }
 }
 
-/// Reads the whole text of a file, decompressing it if needed; an error if it is not UTF-8 or too large.
+/// Reads the whole text of a file, decompressing it if needed.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] if the file, compressed or not, is larger than the memory that is available.
+/// If the file cannot be read, decompresses to too many bytes or is not UTF-8; [`Error::OutOfMemory`] if the file
+/// as stored is larger than the memory that is available.
 pub(super) fn read(path: &Path) -> Result<String> {
     let file = files::open(path)?;
     let size = file.metadata().map_err(io_error(path))?.len();
@@ -67,7 +70,7 @@ pub fn read_bytes(path: &Path, bytes: &[u8]) -> Result<String> {
     read_all(path, decompress_bytes(path, bytes)?)
 }
 
-/// Reads the whole text from decompressed bytes.
+/// Reads the whole text from decompressed bytes; `path` only names the file in errors.
 pub(super) fn read_all(path: &Path, mut input: impl Read) -> Result<String> {
     let mut bytes = vec![];
     input.read_to_end(&mut bytes).map_err(io_error(path))?;
@@ -130,7 +133,7 @@ fn utf8(place: &str, bytes: Vec<u8>) -> Result<String> {
 }
 
 pub(super) const NOT_UTF8: &str = "not valid UTF-8";
-pub(super) const TOO_LARGE: &str =
+const TOO_LARGE: &str =
     "decompresses to more than 200 times its size; if this is intended, decompress it first";
 
 /// Creates an error on a line of the file `place`; lines are counted from 1.
@@ -178,7 +181,7 @@ impl<R: BufRead> BufRead for CountingReader<R> {
 }
 
 /// A reader of decompressed data that fails when it has produced more than `limit` bytes, or too many for the
-/// compressed bytes consumed so far, and reports read errors as damaged data.
+/// compressed bytes consumed so far.
 struct BoundedReader<R> {
     input: R,
     limit: u64,

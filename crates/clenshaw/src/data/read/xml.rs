@@ -8,7 +8,7 @@ use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-/// A parser of one XML format, called for every part of a document.
+/// A parser of one XML format, called for the elements and the text of a document.
 pub(super) trait XmlHandler {
     /// Called before each event, such as a tag or text, with its byte position.
     fn set_position(&mut self, at: usize);
@@ -23,8 +23,8 @@ pub(super) trait XmlHandler {
     fn end_element(&mut self, name: &str) -> Result<()>;
 }
 
-/// Parses `text`, the content of `source`, and passes its elements to `handler`; an error if it is not
-/// well-formed. Elements that are not closed are not detected.
+/// Parses `text`, the content of `source`, and passes its elements to `handler`; an error if the XML is
+/// malformed or the handler returns one. Not every violation is detected: elements may be unclosed at the end.
 pub(super) fn parse(source: SourceText, text: &str, handler: &mut impl XmlHandler) -> Result<()> {
     let mut reader = Reader::from_str(text);
     loop {
@@ -66,7 +66,7 @@ impl SourceText<'_> {
         Error::Data { place: format!("{}:{line}", self.name), problem: problem.into() }
     }
 
-    /// Returns an attribute of the element at byte `at`; `None` if it does not have the attribute.
+    /// Returns the value of an attribute of the element at byte `at`; `None` if it does not have the attribute.
     pub fn attribute(&self, at: usize, tag: &BytesStart, name: &str) -> Result<Option<String>> {
         let bad =
             |error: &dyn std::fmt::Display| self.error(at, format!("attribute `{name}`: {error}"));
@@ -75,14 +75,15 @@ impl SourceText<'_> {
         Ok(value.transpose().map_err(|error| bad(&error))?.map(String::from))
     }
 
-    /// Returns an attribute of the element at byte `at`; an error if it does not have the attribute.
+    /// Returns the value of an attribute of the element at byte `at`; an error if it does not have the attribute.
     pub fn required_attribute(&self, at: usize, tag: &BytesStart, name: &str) -> Result<String> {
         let element = tag.name().into_inner();
         let missing = || self.error(at, format!("element `{element}` has no attribute `{name}`"));
         self.attribute(at, tag, name)?.ok_or_else(missing)
     }
 
-    /// Returns the text that an entity represents; an error for custom entities.
+    /// Returns the text that an entity at byte `at` represents; an error for custom entities and invalid
+    /// character references.
     pub fn entity(&self, at: usize, entity: &BytesRef) -> Result<String> {
         let character =
             entity.resolve_char_ref().map_err(|error| self.error(at, error.to_string()))?;

@@ -11,7 +11,7 @@ pub(crate) fn is_missing(cell: &str) -> bool {
     cell.len() <= 4 && MISSING.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
 
-/// Reads a number in this format; `None` if the cell is not one, or not finite.
+/// Reads a cell in this format as a number; `None` if it has another format or the number is not finite.
 pub(super) fn parse_number(format: NumberFormat, cell: &str) -> Option<f32> {
     match format {
         NumberFormat::Number => cell.parse().ok().filter(|number: &f32| number.is_finite()),
@@ -58,7 +58,7 @@ pub(super) fn parse_mask(cell: &str) -> Option<bool> {
 }
 
 /// Days since 1970-01-01 of `YYYY-MM-DD`, optionally followed by `T` or a space, `HH:MM[:SS]` with optional
-/// decimals, and optionally `Z`. Every month may have 31 days.
+/// decimals, and optionally `Z`; `None` for other text. Every month may have 31 days.
 fn parse_date(cell: &str) -> Option<f64> {
     let (date, time) = match cell.split_once(['T', ' ']) {
         Some((date, time)) => (date, time.trim_end_matches('Z')),

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 /// The name of the split of a node table.
 pub(crate) const OWN_SPLIT: &str = "own";
 
-/// The contents of a node table.
+/// A node table after encoding.
 #[derive(Debug)]
 pub(crate) struct EncodedNodes {
     /// Node names in table order.
@@ -32,8 +32,8 @@ pub(crate) struct EncodedNodes {
     pub schema: Schema,
 }
 
-/// Infers the schema of a table and encodes its rows; an error if there are no rows or too many, if `options`
-/// names an unknown column, if there is no label column, or if an id or the split is invalid.
+/// Infers the schema of a table and encodes its rows; an error if there are no rows or too many, if [`infer`]
+/// fails, for example without a label column, if an id or the split is invalid, or if memory does not suffice.
 pub(crate) fn encode(table: &TextTable, options: &TableOptions) -> Result<EncodedNodes> {
     check_rows(table)?;
     let (schema, mut warnings) = infer(table, options, Labels::Required)?;
@@ -66,7 +66,8 @@ pub(crate) fn encode(table: &TextTable, options: &TableOptions) -> Result<Encode
 }
 
 /// Infers the schema of a table in which every column may be a feature, and encodes it; also returns
-/// warnings. An error if there are no rows or too many, or if `options` names an unknown column.
+/// warnings. An error if there are no rows or too many, if `options` names an unknown column, or if memory does
+/// not suffice.
 pub(crate) fn encode_features(
     table: &TextTable,
     options: &TableOptions,
@@ -82,8 +83,8 @@ pub(crate) fn encode_features(
 }
 
 /// Encodes a table with the schema of the training table: columns are matched by name, and the classes
-/// are those of the training table. An error if the table has no rows, none of the feature columns, or
-/// invalid ids.
+/// are those of the training table. An error if the table has no rows or too many, none of the feature columns,
+/// or invalid ids, or if memory does not suffice.
 pub(crate) fn encode_with_schema(
     table: &TextTable,
     schema: &Schema,
@@ -112,10 +113,16 @@ pub(crate) fn encode_with_schema(
         let missing = list(missing);
         warn(format!("columns of the model missing from this table are filled: {missing}"));
     }
+    let inferred = infer(table, &TableOptions::default(), Labels::Optional)?.0;
+    let id = named(&ColumnRole::Id).or_else(|| {
+        let id = inferred.columns.iter().position(|column| column.role == ColumnRole::Id);
+        id.map(|i| &table.columns[i])
+    });
     let is_known =
         |name: &str| schema.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
-    let extra: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
-    let extra: Vec<&str> = extra.into_iter().filter(|name| !is_known(name)).collect();
+    let is_id = |column: &TextColumn| id.is_some_and(|id| std::ptr::eq(id, column));
+    let extra = table.columns.iter().filter(|column| !is_id(column) && !is_known(&column.name));
+    let extra: Vec<&str> = extra.map(|column| column.name.as_str()).collect();
     if !extra.is_empty() {
         warn(format!("columns that are not in the model are ignored: {}", list(extra)));
     }
@@ -125,24 +132,20 @@ pub(crate) fn encode_with_schema(
         None => vec![None; table.n_rows()],
         Some(column) => known_labels(column, class_names, &mut warn),
     };
-    let inferred = infer(table, &TableOptions::default(), Labels::Optional)?.0;
-    let id = named(&ColumnRole::Id).or_else(|| {
-        let id = inferred.columns.iter().position(|column| column.role == ColumnRole::Id);
-        id.map(|i| &table.columns[i])
-    });
     let (names, numbers) = node_names(table, id, &mut warnings)?;
     let (class_names, schema) = (class_names.to_vec(), schema.clone());
     Ok(EncodedNodes { names, numbers, x, y, class_names, split: None, warnings, schema })
 }
 
 /// Whether the class of a node follows from its value in a categorical column: every value occurs with a single
-/// class, there are several classes, and values occur at least twice on average.
+/// class, there are several classes, and values occur at least twice on average. Missing cells and nodes without
+/// a label are not considered.
 fn determines_labels(cells: &TextColumn, values: &[String], y: &[Option<u32>]) -> bool {
-    let labelled = || cells.cells().zip(y).filter_map(|(cell, class)| Some((cell, (*class)?)));
+    let present = || cells.cells().zip(y).filter(|(cell, _)| !is_missing(cell));
+    let labelled = || present().filter_map(|(cell, class)| Some((cell, (*class)?)));
     let mut class_of: HashMap<&str, u32> = HashMap::new();
-    let is_consistent = labelled()
-        .filter(|(cell, _)| !is_missing(cell))
-        .all(|(cell, class)| *class_of.entry(cell).or_insert(class) == class);
+    let is_consistent =
+        labelled().all(|(cell, class)| *class_of.entry(cell).or_insert(class) == class);
     let first = class_of.values().next();
     let has_several_classes = class_of.values().any(|class| Some(class) != first);
     is_consistent && has_several_classes && 2 * values.len() <= labelled().count()
@@ -179,8 +182,9 @@ fn known_labels(
     y
 }
 
-/// The names of the nodes, and their numbers by name. Without an id column the names are numbers from 0. An
-/// error if a name is empty or occurs twice.
+/// The names of the nodes, and their numbers by name. The names are the cells of `id`, otherwise those that the
+/// format has outside the columns, otherwise numbers from 0, with a warning. An error if a name is empty or
+/// occurs twice.
 fn node_names(
     table: &TextTable,
     id: Option<&TextColumn>,
@@ -211,8 +215,8 @@ fn node_names(
     Ok((names, numbers))
 }
 
-/// The split in the column `split` or in mask columns; `None` if there are none. Nodes without a label are
-/// left out, with a warning; an invalid cell and a node in two parts are errors.
+/// The split in the columns with the roles split and mask; `None` if there are none. Nodes without a label are
+/// left out, with a warning. An invalid cell, and a labelled node that two columns assign to a part, are errors.
 fn split(
     table: &TextTable,
     schema: &Schema,
@@ -220,6 +224,8 @@ fn split(
     warnings: &mut Vec<String>,
 ) -> Result<Option<FixedSplit>> {
     let mut parts: [Vec<u32>; 3] = Default::default();
+    // The last column that assigns each node to a part.
+    let mut assigned_by: Vec<Option<&str>> = vec![None; table.n_rows()];
     let mut has_split = false;
     for (column, cells) in schema.columns.iter().zip(&table.columns) {
         let expected = match column.role {
@@ -236,7 +242,18 @@ fn split(
                 _ => part_named(cell).map(Some),
             };
             match assigned {
-                Some(Some(part)) => parts[part].push(node as u32),
+                Some(Some(part)) => {
+                    let other = assigned_by[node].replace(column.name.as_str());
+                    if let Some(other) = other.filter(|_| y[node].is_some()) {
+                        let problem = format!(
+                            "`{other}` and `{}` both assign this node to a part of the split; correct \
+                             the cells, or exclude columns with --ignore",
+                            column.name
+                        );
+                        return Err(table.row_error(node, problem));
+                    }
+                    parts[part].push(node as u32);
+                }
                 Some(None) => {}
                 None if is_missing(cell) => {}
                 None => {
@@ -249,9 +266,9 @@ fn split(
     if !has_split {
         return Ok(None);
     }
-    let assigned: usize = parts.iter().map(Vec::len).sum();
     parts.iter_mut().for_each(|part| part.retain(|&node| y[node as usize].is_some()));
-    let n_removed = assigned - parts.iter().map(Vec::len).sum::<usize>();
+    let is_removed = |(by, class): &(&Option<&str>, &Option<u32>)| by.is_some() && class.is_none();
+    let n_removed = assigned_by.iter().zip(y).filter(is_removed).count();
     if n_removed > 0 {
         let (place, nodes) = (&table.place, count(n_removed, "node has", "nodes have"));
         warnings.push(format!("{place}: {nodes} no label and cannot be in the split"));
@@ -259,8 +276,9 @@ fn split(
     Ok(Some(FixedSplit { name: OWN_SPLIT.into(), split: Split::new(OWN_SPLIT, parts)? }))
 }
 
-/// The feature matrix, and notes on filled cells and unknown values. `columns` are the columns of the table for
-/// [`Schema::features`]; `None` if the table has no such column.
+/// The feature matrix, and notes on cells that the schema does not provide for: invalid numbers, unknown values,
+/// and missing numbers without an indicator. `columns` are the columns of the table for [`Schema::features`];
+/// `None` if the table has no such column.
 fn features(
     table: &TextTable,
     schema: &Schema,
@@ -311,6 +329,7 @@ fn features(
 
 /// How many cells of a column of numbers have no value.
 struct NumberCells<'a> {
+    /// The number of missing cells.
     missing: usize,
     /// The number of cells that are neither missing nor numbers, and one of them; `None` if there are none.
     invalid: Option<(usize, &'a str)>,
@@ -319,7 +338,7 @@ struct NumberCells<'a> {
 /// The features collected so far, column by column.
 struct FeatureColumns {
     n_rows: usize,
-    /// The nonzero values of each column, by row.
+    /// The nonzero values of each column, as (row, value) in ascending order of rows.
     columns: Vec<Vec<(u32, f32)>>,
 }
 
@@ -385,7 +404,7 @@ impl FeatureColumns {
         self.n_entries() > self.n_rows * self.columns.len() / 4
     }
 
-    /// The bytes that [`Self::finish`] allocates.
+    /// Approximate number of bytes that [`Self::finish`] allocates.
     fn finished_bytes(&self) -> u64 {
         let bytes = match self.is_dense() {
             true => size_of::<f32>() * self.n_rows * self.columns.len(),

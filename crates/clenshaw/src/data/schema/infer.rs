@@ -3,15 +3,15 @@
 //! | role | rule |
 //! |---|---|
 //! | id | the column `id`, `node`, `name` or `node_id`; otherwise the first column if its cells are distinct and text or whole numbers; otherwise nodes are numbered from 0 |
-//! | label | the column `label`, `class`, `target` or `y`; `target` and `y` only if they are not decimal numbers |
-//! | split | the column `split`, or the columns `train_mask`, `val_mask` and `test_mask` |
+//! | label | the column `label`, `class`, `target` or `y`; `target` and `y` only if they contain no decimal numbers |
+//! | split | the columns `split`, `train_mask`, `val_mask` and `test_mask` |
 //! | ignored | columns without a name, empty and constant columns, numbers that only identify the row, and text with too many different values |
 //! | features | all others |
 //!
 //! The kind of a feature is the first of these that fits all cells that are not missing: numbers, flags,
 //! numbers with a decimal comma, dates. If none fits but at least nine tenths of these cells are numbers, the
 //! column is numeric and the other cells count as missing. Otherwise the column is categorical, or ignored if
-//! it has too many different values.
+//! it has too many different values. The user's [`TableOptions`] take precedence over these rules.
 
 use super::cell::{self, is_missing};
 use super::options::{Fill, TableOptions};
@@ -36,6 +36,8 @@ pub(super) const MAX_CATEGORIES: usize = 100;
 const FEW_CATEGORIES: usize = 10;
 /// The reason for ignoring a column that is listed in the options.
 const IGNORED_BY_USER: &str = "ignored by the user";
+/// The reason for ignoring a mask in a table whose split column is set in the options.
+const MASK_NOT_CHOSEN: &str = "another column is chosen as the split";
 /// Minimum number of rows for consecutive whole numbers to count as row numbers.
 const MIN_ROWS_OF_SEQUENCE: usize = 10;
 
@@ -62,8 +64,8 @@ pub(crate) fn is_id_name(name: &str) -> bool {
     ID.iter().any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Infers the schema of a table; also returns warnings. Fails if `options` names an unknown column, or if a
-/// label column is required and none is found.
+/// Infers the schema of a table; also returns warnings. Fails if `options` names an unknown column or assigns
+/// another role to the label column, or if a label column is required and none is found.
 pub(crate) fn infer(
     table: &TextTable,
     options: &TableOptions,
@@ -87,7 +89,7 @@ pub(crate) fn infer(
     Ok((Schema { columns, structural: None, weight: options.weight.clone() }, warnings))
 }
 
-/// Returns warnings about features that are named like a label, and about names that differ only in case.
+/// Returns warnings about features that may be a label, by their name, and about names that differ only in case.
 fn suspicious_names(table: &TextTable, columns: &[ColumnSchema]) -> Vec<String> {
     let place = &table.place;
     let is_label_name = |name: &str| LABEL.iter().any(|word| name.eq_ignore_ascii_case(word));
@@ -108,12 +110,13 @@ fn suspicious_names(table: &TextTable, columns: &[ColumnSchema]) -> Vec<String> 
 
 /// The columns that cannot be features: those that the user ignores, and ids, labels, splits and masks.
 struct SpecialColumns {
-    /// The index and the role of each column, and the reason for the role.
+    /// The index of a column, its role and the reason; the first entry of a column applies.
     columns: Vec<(usize, ColumnRole, &'static str)>,
 }
 
 impl SpecialColumns {
-    /// Finds these columns; an error if a label column is required and none is found.
+    /// Finds these columns; none for [`Labels::FeaturesOnly`]. An error if a label column is required and none
+    /// is found, or if the chosen one has another role.
     fn of(table: &TextTable, options: &TableOptions, labels: Labels) -> Result<Self> {
         let mut special = Self { columns: vec![] };
         if labels == Labels::FeaturesOnly {
@@ -125,16 +128,27 @@ impl SpecialColumns {
         let chosen = |name: &Option<String>| name.as_ref().and_then(|name| table.find(name));
         special.add(chosen(&options.id), ColumnRole::Id, "chosen");
         special.add(chosen(&options.label), ColumnRole::Label, "chosen");
+        if let Some(label) = chosen(&options.label)
+            && special.role(label).is_some_and(|(role, _)| role != ColumnRole::Label)
+        {
+            let name = &table.columns[label].name;
+            return Err(table.error(format!(
+                "column `{name}` is chosen as the label, but also as the id or to be ignored; expected \
+                 one role"
+            )));
+        }
         special.add(chosen(&options.split), ColumnRole::Split, "chosen");
         if options.split.is_none() {
             special.add(special.find_unassigned(table, &[SPLIT]), ColumnRole::Split, "by its name");
         }
+        let chosen_split = chosen(&options.split).and_then(|column| special.role(column));
+        let has_chosen_split = chosen_split.is_some_and(|(role, _)| role == ColumnRole::Split);
         for (part, name) in MASKS.iter().enumerate() {
-            special.add(
-                special.find_unassigned(table, &[name]),
-                ColumnRole::Mask { part },
-                "by its name",
-            );
+            let (role, reason) = match has_chosen_split {
+                true => (ColumnRole::Ignored, MASK_NOT_CHOSEN),
+                false => (ColumnRole::Mask { part }, "by its name"),
+            };
+            special.add(special.find_unassigned(table, &[name]), role, reason);
         }
         if options.id.is_none() && table.ids.is_none() {
             match special.find_unassigned(table, &ID) {
@@ -193,12 +207,12 @@ fn identifies_rows(table: &TextTable, column: usize) -> bool {
     distinct && !has_decimals(column)
 }
 
-/// Whether a cell of a column is a number with a decimal point.
+/// Whether any cell of a column is a number with a decimal point.
 fn has_decimals(column: &TextColumn) -> bool {
     column.cells().any(|cell| cell.contains('.') && cell.parse::<f64>().is_ok())
 }
 
-/// The role of a column that may be a feature, and the reason.
+/// The role of a column that may be a feature, and the reason; adds to `warnings`.
 fn feature_role(
     table: &TextTable,
     index: usize,
@@ -379,8 +393,8 @@ fn is_row_number(column: &TextColumn) -> bool {
     let named =
         name == "id" || name == "index" || name.ends_with("_id") || column.name.ends_with("Id");
     let distinct = numbers.windows(2).all(|pair| pair[0] < pair[1]);
-    let consecutive =
-        n >= MIN_ROWS_OF_SEQUENCE && numbers.windows(2).all(|pair| pair[1] - pair[0] == 1);
+    let consecutive = n >= MIN_ROWS_OF_SEQUENCE
+        && numbers.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
     distinct && (named && n > 1 || consecutive)
 }
 

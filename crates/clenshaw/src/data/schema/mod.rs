@@ -20,10 +20,10 @@ pub use options::{Fill, TableOptions};
 use super::count;
 use serde::{Deserialize, Serialize};
 
-/// The columns of a node table, in the order of the table.
+/// How the features of nodes, their labels and the weights of edges are read from a user's files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schema {
-    /// One entry per column.
+    /// One entry per column of the node table, in the order of the table; empty if there is no table.
     pub columns: Vec<ColumnSchema>,
     /// The features that are computed from the graph, if the table has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ pub enum ColumnRole {
         /// 0 for training, 1 for validation, 2 for test.
         part: usize,
     },
-    /// One feature.
+    /// One feature, or two with `indicator`.
     Number {
         /// How cells are written.
         format: NumberFormat,
@@ -125,7 +125,7 @@ impl Schema {
         self.columns.iter().find(|column| column.role == *role)
     }
 
-    /// Describes the use of all columns in a few lines, one per role.
+    /// Describes the use of the columns in a few lines; long lists are shortened.
     pub fn summary(&self) -> Vec<String> {
         let names = |selected: &dyn Fn(&ColumnRole) -> bool| -> Vec<String> {
             let columns = self.columns.iter().filter(|column| selected(&column.role));
@@ -181,7 +181,7 @@ impl ColumnSchema {
     }
 
     /// The name, followed in brackets by the number of values of a categorical column, the format of numbers
-    /// that are not plain, and the value of missing cells.
+    /// that are not plain, and, if the column has an indicator, the value of missing cells.
     fn title(&self) -> String {
         let mut details: Vec<String> = vec![];
         match &self.role {

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// The roles that the user has chosen for columns, and how missing numbers are filled.
+/// The user's choices for a node table and the weights of edges.
 ///
 /// ```
 /// use clenshaw::data::TableOptions;
@@ -15,22 +15,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TableOptions {
-    /// The column with the names of the nodes; `None` to use a column with a usual name, such as `id`.
+    /// The column with the names of the nodes; `None` to infer it, for example from the name `id`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The column with the classes; `None` to use a column with a usual name, such as `label`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The column with the part of the split; `None` to use a column with a usual name, such as `split`.
+    /// The column with the part of the split; `None` to use those of the columns `split`, `train_mask`,
+    /// `val_mask` and `test_mask` that exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<String>,
-    /// The only columns to use as features; if empty, all columns without another role.
+    /// The only columns that may be features; if empty, all columns without another role.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
     /// Columns that are not used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
-    /// Columns whose values are categories even if they are numbers.
+    /// Columns whose values are categories even if they are numbers; ignored if there are too many values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub category: Vec<String>,
     /// How missing numbers are filled; `None` for the median.
@@ -64,14 +65,14 @@ impl<'a> WeightChoice<'a> {
     }
 }
 
-/// The value of missing numbers, computed from the other values of the column.
+/// What missing numbers are filled with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fill {
-    /// The median.
+    /// The median of the column.
     #[default]
     Median,
-    /// The mean.
+    /// The mean of the column.
     Mean,
     /// Zero.
     Zero,
@@ -92,7 +93,8 @@ impl TableOptions {
         }
     }
 
-    /// Parses TOML; an error if a key is unknown or has the wrong type. `place` names the file in errors.
+    /// Parses TOML; an error if it is malformed, a key is unknown or a value has the wrong type. `place` names the
+    /// file in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
         toml::from_str(text).map_err(|error| Error::Data {
             place: place.into(),
@@ -100,7 +102,7 @@ impl TableOptions {
         })
     }
 
-    /// Returns these options; those that are not set are taken from `other`.
+    /// Returns these options; those that are not set, and empty lists, are taken from `other`.
     pub fn or(self, other: Self) -> Self {
         let or = |ours: Vec<String>, theirs| if ours.is_empty() { theirs } else { ours };
         Self {

@@ -144,6 +144,38 @@ fn options_choose_columns() {
 }
 
 #[test]
+fn chosen_label_cannot_have_another_role() {
+    let table = text_table("key,size,kind\nx,2.5,c\ny,3.5,d\n").unwrap();
+    let label = TableOptions { label: Some("kind".into()), ..TableOptions::default() };
+    let ignored = TableOptions { ignore: vec!["Kind".into()], ..label.clone() };
+    let id = TableOptions { id: Some("kind".into()), ..label };
+    for options in [ignored, id] {
+        assert_eq!(
+            encode(&table, &options).unwrap_err().to_string(),
+            "nodes: column `kind` is chosen as the label, but also as the id or to be ignored; expected \
+             one role"
+        );
+    }
+}
+
+#[test]
+fn few_values_among_missing_cells_do_not_determine_the_labels() {
+    let warnings = |text: &str| encoded(text).warnings;
+    let few = "id,x,note,label\na,1,hi,c\nb,2,ho,d\nc,4,,c\nd,8,,d\n";
+    assert!(warnings(few).is_empty(), "{:?}", warnings(few));
+    let all = "id,x,note,label\na,1,hi,c\nb,2,ho,d\nc,4,hi,c\nd,8,ho,d\n";
+    assert!(warnings(all)[0].contains("column `note` determines every known label"));
+}
+
+#[test]
+fn extreme_whole_numbers_are_not_row_numbers() {
+    let numbers = (0..8i64).chain([i64::MIN, i64::MAX]).enumerate();
+    let row = |(i, number): (usize, i64)| format!("n{i},{number},{}\n", ["c", "d"][i % 2]);
+    let rows: String = numbers.map(row).collect();
+    assert_eq!(kinds(&format!("id,it,label\n{rows}")), ["id", "number", "label"]);
+}
+
+#[test]
 fn ids_are_found_or_numbered() {
     assert_eq!(encoded("label,x,Node\n10,1,a\n9,2,b\n10,3,c\n").names, ["a", "b", "c"]);
     assert_eq!(encoded("user,x,label\nu7,1,a\nu8,2,b\n").names, ["u7", "u8"]);
@@ -164,6 +196,51 @@ fn masks_are_a_split() {
     assert_eq!(nodes.schema.feature_names(), ["x"]);
     assert_eq!(nodes.split.unwrap().split.parts(), [&[0, 1][..], &[2], &[3]]);
     assert_eq!(nodes.warnings, ["nodes: 1 node has no label and cannot be in the split"]);
+}
+
+#[test]
+fn two_columns_cannot_assign_a_node_to_the_split() {
+    let tables = [
+        "id,x,split,train_mask,label\na,1,val,0,c\nb,2,test,1,d\n",
+        "id,x,split,train_mask,label\na,1,val,0,c\nb,2,train,1,d\n",
+    ];
+    for text in tables {
+        assert_eq!(
+            encode_error(text),
+            "nodes:3: `split` and `train_mask` both assign this node to a part of the split; correct \
+             the cells, or exclude columns with --ignore"
+        );
+    }
+    let masks = "id,x,train_mask,test_mask,label\na,1,0,1,c\nb,2,1,1,d\n";
+    let error = encode_error(masks);
+    assert!(error.starts_with("nodes:3: `train_mask` and `test_mask` both assign"), "{error}");
+    // Distinct nodes may be assigned by different columns, and unlabelled nodes are left out.
+    let nodes =
+        encoded("id,x,split,train_mask,label\na,1,val,0,c\nb,2,,1,d\nc,4,,1,c\nd,3,test,1,\n");
+    assert_eq!(nodes.split.unwrap().split.parts(), [&[1, 2][..], &[0], &[]]);
+    assert_eq!(nodes.warnings, ["nodes: 1 node has no label and cannot be in the split"]);
+}
+
+#[test]
+fn chosen_split_replaces_the_masks() {
+    let table = text_table(
+        "id,x,fold,train_mask,val_mask,test_mask,label\n\
+         a,1,train,0,1,0,c\nb,2,test,1,0,0,d\nc,4,val,1,0,0,c\n",
+    )
+    .unwrap();
+    let options = TableOptions { split: Some("fold".into()), ..TableOptions::default() };
+    let nodes = encode(&table, &options).unwrap();
+    assert_eq!(nodes.split.unwrap().split.parts(), [&[0][..], &[2], &[1]]);
+    assert_eq!(nodes.schema.feature_names(), ["x"]);
+    let reason = "another column is chosen as the split";
+    assert_eq!(
+        nodes.schema.summary().last(),
+        Some(&format!("ignored: train_mask ({reason}), val_mask ({reason}), test_mask ({reason})"))
+    );
+    // Without the chosen column, the masks are the split.
+    let ignored = TableOptions { ignore: vec!["fold".into()], ..options };
+    let nodes = encode(&table, &ignored).unwrap();
+    assert_eq!(nodes.split.unwrap().split.parts(), [&[1, 2][..], &[0], &[]]);
 }
 
 #[test]
@@ -216,6 +293,15 @@ fn other_tables_are_matched_by_name() {
     let error =
         encode_with_schema(&text_table("id,z\np,1\n").unwrap(), &nodes.schema, &[]).unwrap_err();
     assert!(error.to_string().contains("none of the feature columns of the model"), "{error}");
+}
+
+#[test]
+fn id_column_of_another_table_may_have_another_name() {
+    let nodes = encoded("user,age,label\nann,31,tea\nbob,27,coffee\n");
+    let other = text_table("id,age\np,20\nq,30\n").unwrap();
+    let applied = encode_with_schema(&other, &nodes.schema, &nodes.class_names).unwrap();
+    assert_eq!(applied.names, ["p", "q"]);
+    assert!(applied.warnings.is_empty(), "{:?}", applied.warnings);
 }
 
 #[test]

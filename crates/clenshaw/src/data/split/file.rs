@@ -24,7 +24,7 @@ pub(super) fn read(path: &Path, dataset: &Dataset) -> Result<[Vec<u32>; 3]> {
 }
 
 /// Reads the three parts from the bytes of a file; errors refer to the file as `place`. If `names` is empty,
-/// nodes are given by number. Every listed node must have a label and occur once.
+/// nodes are given by number. A node that does not exist, has no label or occurs twice is an error.
 pub fn read_bytes(
     place: &str,
     bytes: &[u8],
@@ -64,6 +64,7 @@ pub fn read_bytes(
     Ok(split)
 }
 
+/// Whether the first line is a header: the name of an id column and one of [`PART_COLUMN`].
 fn is_header(first: &[Cow<str>]) -> bool {
     let is_part_column =
         |name: &str| PART_COLUMN.iter().any(|word| name.eq_ignore_ascii_case(word));

@@ -79,6 +79,7 @@ fn all_labels_or_shares_of_zero_leave_parts_empty() {
     assert_eq!(sizes(&kind("all-labels").draw(&dataset, 1).unwrap()), [4, 0, 0]);
     assert_eq!(sizes(&kind("ratio:1/0/0").draw(&dataset, 1).unwrap()), [4, 0, 0]);
     assert_eq!(sizes(&kind("ratio:1/0/1").draw(&dataset, 1).unwrap()), [2, 0, 2]);
+    assert_eq!(sizes(&kind("ratio:1/1/0").draw(&sized([2, 2, 1]), 1).unwrap()), [2, 3, 0]);
     let all = kind("all-labels").draw(&dataset, 1).unwrap();
     assert!(all.class_warnings(&dataset).is_empty());
 }

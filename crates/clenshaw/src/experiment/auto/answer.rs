@@ -23,9 +23,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The ensemble is selected among this many best configurations.
+/// The maximum number of configurations among which the ensemble is selected.
 const MAX_CANDIDATES: usize = 20;
-/// If fewer configurations than this were trained on all splits, those on fewer splits are candidates as well.
+/// Candidates are compared on the largest number of splits on which at least this many configurations were
+/// trained.
 const MIN_CANDIDATES: usize = 3;
 
 /// The result of [`auto`](super::auto()).
@@ -34,15 +35,16 @@ pub struct AutoAnswer {
     pub graph: GraphOverview,
     /// The score that was maximised.
     pub objective: Objective,
-    /// The configurations that were tried, best first.
+    /// The configurations with a result: those trained on more splits first, then those with the higher
+    /// validation score.
     pub configurations: Vec<ConfigurationRow>,
-    /// Configurations that could not be trained, and why.
+    /// Configurations that failed and have no result, and why.
     pub failed: Vec<(String, String)>,
-    /// The number of trials that have ended.
+    /// The number of trials that have ended; interrupted ones do not count.
     pub trials: usize,
     /// Why the study ended.
     pub end: StudyEnd,
-    /// The ensemble; its files are in the folder of the models.
+    /// The ensemble; its model files are in [`AutoOptions::folder`].
     pub ensemble: ModelEnsemble,
     /// The mean validation score of the ensemble. It is optimistic, because the same nodes chose its members.
     pub ensemble_validation: f64,
@@ -52,7 +54,7 @@ pub struct AutoAnswer {
     pub estimate: Option<Estimate>,
     /// The calibrated probabilities of the ensemble for every node.
     pub predictions: Predictions,
-    /// The filter of the best spectral configuration.
+    /// The filter of the best spectral configuration whose model is on this machine; `None` if there is none.
     pub filter: Option<SpectralFilter>,
     /// The graph.
     pub dataset: Arc<Dataset>,
@@ -62,26 +64,26 @@ pub struct AutoAnswer {
     pub seconds: f64,
 }
 
-/// A configuration that was tried.
+/// A configuration that was trained on at least one validation split.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConfigurationRow {
     /// The entry of the portfolio it comes from.
     pub name: String,
-    /// Whether it was tuned.
+    /// Whether its settings were proposed by tuning.
     pub tuned: bool,
     /// The model.
     pub model: String,
     /// The hyper-parameters.
     pub hyper: Params,
-    /// The number of the last trial.
+    /// The number of its trial with the most splits.
     pub trial: u64,
-    /// The score on each validation split.
+    /// The scores on the first validation splits, one for each split on which it was trained.
     pub scores: Vec<f64>,
     /// Their mean.
     pub validation: f64,
-    /// The mean time of a run in seconds, if it is known.
+    /// The mean training time of the runs of that trial in seconds; `None` if it is not known.
     pub run_seconds: Option<f64>,
-    /// The share of the ensemble.
+    /// Its share of the ensemble; 0 if it is not a member.
     pub weight: f64,
 }
 
@@ -109,11 +111,11 @@ pub struct SingleBest {
     pub model: TrainedModel,
     /// Its expected score; `None` without test nodes.
     pub estimate: Option<Estimate>,
-    /// How it was trained; not known if that was done by an earlier process.
+    /// How it was trained; `None` if only the model file is left.
     pub(in crate::experiment) training: Option<Arc<TrainingHistory>>,
 }
 
-/// The filter of a spectral configuration.
+/// The filter of a spectral configuration, and where it comes from.
 pub struct SpectralFilter {
     /// The title of the configuration, see [`ConfigurationRow::title`].
     pub name: String,
@@ -125,10 +127,10 @@ pub struct SpectralFilter {
     pub response: Response,
 }
 
-/// The score on the test nodes.
+/// The scores on the test nodes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The score that was maximised.
+    /// The score that the search maximised on validation nodes.
     pub score: f64,
     /// The 95% interval of the score.
     pub interval: (f64, f64),
@@ -140,7 +142,7 @@ pub struct Estimate {
     pub macro_f1: f64,
     /// The mean recall over classes.
     pub balanced_accuracy: f64,
-    /// The area under the ROC curve, with two classes.
+    /// The area under the ROC curve of the second class; `None` unless there are exactly two classes.
     pub roc_auc: Option<f64>,
     /// The accuracy of always predicting the most frequent class.
     pub majority_share: f64,
@@ -160,7 +162,8 @@ struct Candidate<'t> {
     runs: Vec<MemberRun>,
 }
 
-/// Selects the ensemble, trains what is missing on this machine, and scores both on the test nodes.
+/// Selects the ensemble and the best single configuration, scores both on the test nodes, and deletes the models
+/// of all configurations that were not candidates. Candidates without a model on this machine are trained again.
 pub(super) fn answer(
     trials: &PortfolioTrials<'_>,
     graph: GraphOverview,
@@ -169,6 +172,7 @@ pub(super) fn answer(
     options: &AutoOptions<'_>,
 ) -> Result<AutoAnswer> {
     let mut tried = tried(trials, stored);
+    let failed = failed(trials, stored, &tried);
     let n_splits = candidate_splits(&tried);
     let candidates = candidates(trials, &tried, n_splits, options);
     let value = |candidate: &Candidate<'_>| {
@@ -176,7 +180,9 @@ pub(super) fn answer(
         (row.scores.len(), row.validation)
     };
     let better = |best, next| if is_better(value(next), value(best)) { next } else { best };
-    let best = candidates.iter().reduce(better).ok_or_else(|| no_results(trials, end))?;
+    let failure = failed.last().filter(|_| tried.is_empty());
+    let best = candidates.iter().reduce(better);
+    let best = best.ok_or_else(|| no_results(&trials.request.graph, end, failure))?;
     let parts: Vec<ValidationPart> = (0..n_splits).map(|i| part(trials, &candidates, i)).collect();
     let counts = select(trials.objective, &parts);
     let members: Vec<(usize, &Candidate<'_>)> =
@@ -217,7 +223,7 @@ pub(super) fn answer(
         graph,
         objective: trials.objective,
         configurations: tried.into_iter().map(|tried| tried.row).collect(),
-        failed: failed(trials, stored),
+        failed,
         trials: trials.n_counted(stored),
         end,
         ensemble,
@@ -232,21 +238,25 @@ pub(super) fn answer(
     })
 }
 
-/// Why there is no answer.
-fn no_results(trials: &PortfolioTrials<'_>, end: StudyEnd) -> Error {
-    match end {
-        StudyEnd::Interrupted => Error::Interrupted,
-        _ => Error::Data {
-            place: trials.request.graph.clone(),
-            problem:
-                "no configuration could be trained within the time; raise --budget, or choose fast \
-                      models with --models mlp,gcn"
-                    .into(),
-        },
-    }
+/// The error if no configuration can be a candidate; `failure` is the last one that failed and its reason, if no
+/// configuration has a result.
+fn no_results(graph: &str, end: StudyEnd, failure: Option<&(String, String)>) -> Error {
+    let problem = match (end, failure) {
+        (StudyEnd::Interrupted, _) => return Error::Interrupted,
+        (_, Some((name, reason))) => {
+            format!("no configuration could be trained; the last one, {name}, failed: {reason}")
+        }
+        (_, None) => {
+            "no configuration could be trained within the time; raise --budget, or choose fast \
+             models with --models mlp,gcn"
+                .into()
+        }
+    };
+    Error::Data { place: graph.into(), problem }
 }
 
-/// The configurations of the study, best first: those on more splits, then those with the higher mean.
+/// The configurations of the study with a result, best first: those on more splits, then those with the higher
+/// mean. Of several trials of a configuration, the one on the most splits counts.
 fn tried(trials: &PortfolioTrials<'_>, stored: &[Trial]) -> Vec<Tried> {
     let mut found: Vec<Tried> = vec![];
     for trial in stored {
@@ -282,11 +292,19 @@ fn tried(trials: &PortfolioTrials<'_>, stored: &[Trial]) -> Vec<Tried> {
     found
 }
 
-/// Configurations without any result, and why.
-fn failed(trials: &PortfolioTrials<'_>, stored: &[Trial]) -> Vec<(String, String)> {
+/// The names of configurations that failed and have no result, and why they failed.
+fn failed(
+    trials: &PortfolioTrials<'_>,
+    stored: &[Trial],
+    tried: &[Tried],
+) -> Vec<(String, String)> {
     let failed = stored.iter().filter_map(|trial| {
         let reason = trial.user_attrs.get(FAILED)?.as_str()?;
         let configuration = trials.configuration(&trial.params)?;
+        let id = configuration.id();
+        if tried.iter().any(|tried| tried.configuration.id() == id) {
+            return None;
+        }
         let tuned = if configuration.is_tuned { ", tuned" } else { "" };
         Some((format!("{}{tuned}", configuration.entry), reason.to_owned()))
     });
@@ -294,7 +312,7 @@ fn failed(trials: &PortfolioTrials<'_>, stored: &[Trial]) -> Vec<(String, String
 }
 
 /// The number of splits on which candidates are compared: as many as possible with at least
-/// [`MIN_CANDIDATES`] candidates.
+/// [`MIN_CANDIDATES`] candidates, or with all configurations if they are fewer.
 fn candidate_splits(tried: &[Tried]) -> usize {
     let n = |splits: usize| tried.iter().filter(|t| t.row.scores.len() >= splits).count();
     let most = tried.iter().map(|t| t.row.scores.len()).max().unwrap_or(0);
@@ -302,8 +320,8 @@ fn candidate_splits(tried: &[Tried]) -> usize {
     (1..=most).rev().find(|&splits| n(splits) >= enough).unwrap_or(most)
 }
 
-/// The best configurations on these splits, best first, with their predictions. A model that another machine
-/// has trained is trained again, unless the time is up.
+/// The best configurations on the first `n_splits` splits, best first, with their predictions; without those of
+/// which [`member`] returns `None`.
 fn candidates<'t>(
     trials: &PortfolioTrials<'_>,
     tried: &'t [Tried],
@@ -324,7 +342,8 @@ fn candidates<'t>(
     found.into_iter().filter_map(candidate).collect()
 }
 
-/// The run of a configuration on a split; `None` if it is not on this machine and cannot be trained in time.
+/// The run of a configuration on a split, which is trained if its model is not on this machine; `None` if that
+/// fails or there is no time left.
 fn member(
     trials: &PortfolioTrials<'_>,
     configuration: &Configuration,
@@ -346,7 +365,7 @@ fn member(
     trials.members.get(configuration, split, options.threads)
 }
 
-/// The validation nodes of a split and the candidates' predictions for them.
+/// The labels of the validation nodes of a split, and the candidates' predictions for them.
 fn part(
     trials: &PortfolioTrials<'_>,
     candidates: &[Candidate<'_>],
@@ -363,7 +382,7 @@ fn part(
     }
 }
 
-/// The temperature of the ensemble, and its mean score on the validation nodes.
+/// The temperature of the ensemble, and the mean over splits of its score on the validation nodes.
 fn calibrate(
     trials: &PortfolioTrials<'_>,
     parts: &[ValidationPart],
@@ -383,6 +402,7 @@ fn calibrate(
     (temperature::fit(&predictions, &truth), score)
 }
 
+/// The ensemble of candidates, each with the number of times it was selected; one model file per split.
 fn bundle(
     trials: &PortfolioTrials<'_>,
     members: &[(usize, &Candidate<'_>)],
@@ -427,7 +447,8 @@ fn single_best(trials: &PortfolioTrials<'_>, best: &Candidate<'_>) -> Result<Sin
     })
 }
 
-/// The filter of the best configuration that has one, as learned on the first split.
+/// The filter of the best configuration that has one and whose model is on this machine, as learned on the first
+/// split.
 fn spectral_filter(
     trials: &PortfolioTrials<'_>,
     tried: &[Tried],
@@ -447,8 +468,8 @@ fn spectral_filter(
     })
 }
 
-/// The score of final predictions on the test nodes; `None` without test nodes. Nothing else in this module
-/// and its neighbours reads the labels of test nodes.
+/// The scores of final predictions on the test nodes; `None` without test nodes. No other function of `auto`
+/// scores predictions for test nodes.
 fn estimate(trials: &PortfolioTrials<'_>, probabilities: &Mat<f32>) -> Result<Option<Estimate>> {
     let (dataset, split, objective) = (&trials.dataset, &trials.hold_out.split, trials.objective);
     let nodes = split.test();
@@ -490,11 +511,64 @@ impl AutoAnswer {
         if unlabelled.is_empty() { all.collect() } else { unlabelled }
     }
 
-    /// Writes `ensemble.json`, `best.safetensors` and `predictions.csv` to the folder of the models.
+    /// Writes `ensemble.json`, `best.safetensors` and `predictions.csv`. The folder should be
+    /// [`AutoOptions::folder`], because the ensemble refers to the models in it.
     pub fn save(&self, folder: &Path) -> Result<()> {
         self.ensemble.save(folder)?;
         self.single.model.save(&folder.join("best.safetensors"))?;
         let csv = self.predictions.to_csv(&self.nodes_to_predict());
         write_atomically(&folder.join("predictions.csv"), [csv.as_bytes()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::AutoRequest;
+    use super::super::search::SCORES;
+    use super::super::trials::tests::portfolio_trials;
+    use super::*;
+    use clenshaw_tune::{AttrKind, Direction, JournalStorage, Storage, Study, TrialOutcome};
+    use serde_json::{Value, json};
+
+    #[test]
+    fn configurations_with_a_result_are_not_listed_as_failed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut request = AutoRequest::new("csbm:nodes=60", "s");
+        request.portfolio.entries.truncate(2);
+        let trials = portfolio_trials(&request, folder.path());
+        let storage = JournalStorage::open(folder.path().join("s.journal")).unwrap();
+        let study = Study::open(&storage, "s", Direction::Maximize).unwrap();
+        let search = trials.search();
+        let start = || {
+            let next = study.ask_params(|trials, next| search.next_params(trials, next, 0.0));
+            next.unwrap().unwrap()
+        };
+        let end = |trial: &Trial, key: &str, value: Value, outcome: TrialOutcome| {
+            let attrs = [(key.to_owned(), value)].into();
+            storage.set_trial_attrs(trial.id, AttrKind::User, &attrs).unwrap();
+            study.tell(trial, outcome).unwrap();
+        };
+        // The first entry has a result on one split and then fails; the second one fails at once.
+        end(&start(), SCORES, json!([0.5]), TrialOutcome::Pruned(Some(0.5)));
+        end(&start(), FAILED, json!("out of memory"), TrialOutcome::Fail);
+        end(&start(), FAILED, json!("diverged"), TrialOutcome::Fail);
+        let stored = study.trials().unwrap();
+        let tried = tried(&trials, &stored);
+        assert_eq!(tried.len(), 1);
+        let second = request.portfolio.entries[1].name.clone();
+        let reason = "out of memory".to_owned();
+        assert_eq!(failed(&trials, &stored, &tried), [(second, reason)]);
+    }
+
+    #[test]
+    fn error_without_results_contains_the_reason_of_a_failure() {
+        let failure = ("gcn-cora".to_owned(), "out of memory".to_owned());
+        let error = no_results("csbm", StudyEnd::SpaceExhausted, Some(&failure)).to_string();
+        assert_eq!(
+            error,
+            "csbm: no configuration could be trained; the last one, gcn-cora, failed: out of memory"
+        );
+        let error = no_results("csbm", StudyEnd::Interrupted, Some(&failure));
+        assert!(matches!(error, Error::Interrupted));
     }
 }

@@ -1,7 +1,7 @@
 //! An ensemble of trained models in a folder, which `predict` applies like a single model.
 //!
 //! ```text
-//! p = softmax( ln( sum_i w_i p_i ) / T )           w_i: weights, whose sum is 1; T: temperature
+//! p = softmax( ln( sum_i w_i p_i ) / T )           w_i: weights, divided by their sum; T: temperature
 //!
 //! <folder>/ensemble.json        {"graph": .., "temperature": .., "members": [{"weight": .., "file": ..}]}
 //! <folder>/models/*.safetensors
@@ -21,7 +21,7 @@ use crate::train::TrainedModel;
 use serde::{Deserialize, Serialize};
 use std::path::{Component, Path};
 
-/// The name of the file.
+/// The name of the file that describes the ensemble.
 const FILE: &str = "ensemble.json";
 
 /// Trained models with weights, and the temperature of their mean prediction.
@@ -42,22 +42,22 @@ pub struct ModelEnsemble {
 pub struct EnsembleMember {
     /// Its share of the mean.
     pub weight: f64,
-    /// The configuration, as in the table of models.
+    /// Its configuration, see [`ConfigurationRow::title`](super::ConfigurationRow::title).
     pub configuration: String,
-    /// The path of its model file, relative to the folder.
+    /// The path of its model file, relative to the folder of the ensemble.
     pub file: String,
 }
 
 impl ModelEnsemble {
-    /// Writes the file to a folder.
+    /// Writes `ensemble.json` to a folder.
     pub fn save(&self, folder: &Path) -> Result<()> {
         write_atomically(&folder.join(FILE), [&json(self)[..]])
     }
 
-    /// Reads the file of a folder; `None` if the folder does not contain an ensemble.
+    /// Reads `ensemble.json` from a folder; `None` if there is no such file.
     ///
     /// # Errors
-    /// If the file is invalid.
+    /// If the file cannot be read or is invalid.
     pub fn load(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(FILE);
         match files::read_text(&path) {
@@ -67,7 +67,7 @@ impl ModelEnsemble {
         }
     }
 
-    /// Parses the contents of the file; errors refer to it as `place`.
+    /// Parses the contents of `ensemble.json`; errors refer to it as `place`.
     pub(in crate::experiment) fn from_json(place: &str, text: &str) -> Result<Self> {
         let bad = |problem: String| Error::Data { place: place.into(), problem };
         let ensemble: Self =
@@ -89,11 +89,11 @@ impl ModelEnsemble {
         Ok(ensemble)
     }
 
-    /// Applies the ensemble in a folder to the graph it was trained on, or to another graph with the same
-    /// features.
+    /// Applies the ensemble, whose models are in `folder`, to `graph` or, without it, to the graph it was trained
+    /// on.
     ///
     /// # Errors
-    /// If a model or the graph cannot be loaded, or they do not fit together.
+    /// If a model or the graph cannot be loaded, or a model does not match the graph.
     pub fn predict(
         &self,
         folder: &Path,
@@ -113,6 +113,7 @@ impl ModelEnsemble {
         Ok(Predictions::new(&dataset, None, probabilities))
     }
 
+    /// The weighted mean of the models' predictions, with the temperature applied.
     fn combine(
         &self,
         models: &[(f64, TrainedModel)],

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0 .. 0.40   portfolio on the first validation split        (shares of the time for trials)
-//!   .. 0.55   its better half on the next splits
+//!   .. 0.55   its better half on more splits
 //!   .. 0.75   its better quarter on all splits
 //!   .. 1      tuning
 //! ```
@@ -12,18 +12,18 @@
 
 use std::time::{Duration, Instant};
 
-/// The share of the budget that is reserved for ensemble, predictions and report.
+/// The smallest share of the budget that is reserved for ensemble, predictions and report.
 const RESERVE: f64 = 0.08;
 /// The least time to reserve, unless it is more than [`MAX_RESERVE`] of the budget.
 const MIN_RESERVE: Duration = Duration::from_secs(2);
-/// The largest share of a short budget to reserve.
+/// The largest share of the budget that is reserved.
 const MAX_RESERVE: f64 = 0.4;
 
 /// The time that has passed and the time that is left.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BudgetClock {
     start: Instant,
-    /// The time used by earlier processes with the same request.
+    /// The time used by earlier processes for the same study.
     earlier: Duration,
     /// The time for trials; `None` for no limit.
     for_trials: Option<Duration>,
@@ -47,7 +47,7 @@ impl BudgetClock {
         Self { for_trials, ..self }
     }
 
-    /// The same clock, when earlier processes have used this time.
+    /// The same clock, with this time already used by earlier processes.
     pub fn after(self, earlier_seconds: f64) -> Self {
         let earlier = Duration::try_from_secs_f64(earlier_seconds).unwrap_or(Duration::ZERO);
         Self { earlier, ..self }
@@ -57,7 +57,7 @@ impl BudgetClock {
         self.earlier.saturating_add(self.start.elapsed())
     }
 
-    /// The seconds used so far, by earlier processes as well.
+    /// The seconds used so far, including those of earlier processes.
     pub fn total_seconds(&self) -> f64 {
         self.elapsed().as_secs_f64()
     }
@@ -67,7 +67,7 @@ impl BudgetClock {
         self.for_trials.is_some()
     }
 
-    /// The share of the time for trials that has been used; 0 without a limit.
+    /// The share of the time for trials that has been used, more than 1 once it is exceeded; 0 without a limit.
     pub fn share(&self) -> f64 {
         match self.for_trials {
             None => 0.0,
@@ -76,7 +76,8 @@ impl BudgetClock {
         }
     }
 
-    /// The time left until this share of the time for trials has been used; `None` without a limit.
+    /// The time left until this share of the time for trials has been used, zero if it has; `None` without a
+    /// limit.
     pub fn left_until(&self, share: f64) -> Option<Duration> {
         self.for_trials.map(|time| time.mul_f64(share).saturating_sub(self.elapsed()))
     }
@@ -85,9 +86,10 @@ impl BudgetClock {
 /// The time that one run may take.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RunLimit {
-    /// The run ends after this time, and the best epoch so far is kept; `None` for no limit.
+    /// The run ends before the epoch that would exceed this time, and the best epoch so far is kept; `None` for
+    /// no limit.
     pub seconds: Option<f64>,
-    /// Whether a run that is too slow to be useful ends at once.
+    /// Whether a run that is too slow to be useful is given up without a result.
     pub may_skip: bool,
 }
 
@@ -95,21 +97,21 @@ pub(super) struct RunLimit {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum RunCheck {
     Continue,
-    /// The time is up.
+    /// The next epoch would exceed the limit.
     Stop,
-    /// Fewer than [`MIN_EPOCHS`] epochs would fit; the seconds per epoch.
+    /// The run is to be given up, because too few epochs fit into its time; the seconds per epoch.
     TooSlow(f64),
 }
 
-/// A run is not started, or given up, if fewer epochs than this fit into its time.
+/// A run that may be skipped is given up after [`MEASURED_EPOCHS`] if fewer epochs than this fit into its time.
 const MIN_EPOCHS: f64 = 30.0;
-/// The result of a run that is stopped after fewer epochs than this is not kept, if there are others.
+/// A run that may be skipped is given up, not stopped, if its time ends before this many epochs.
 const MIN_KEPT: usize = 10;
-/// The time of an epoch is measured over this many.
+/// The number of epochs after which it is estimated how many fit.
 const MEASURED_EPOCHS: usize = 3;
 
 impl RunLimit {
-    /// Decides after `epochs` epochs that took `seconds`.
+    /// Decides whether a run continues after `epochs` epochs that took `seconds`.
     pub fn check(&self, epochs: usize, seconds: f64) -> RunCheck {
         let Some(limit) = self.seconds else { return RunCheck::Continue };
         let per_epoch = seconds / epochs.max(1) as f64;

@@ -17,14 +17,14 @@ const MAX_ADDITIONS: usize = 25;
 /// Probabilities below this count as this in the cross-entropy.
 const FLOOR: f64 = 1e-12;
 
-/// The validation nodes of a split: their labels, and the predictions of every candidate for them.
+/// The validation nodes of a split: their labels, and the predictions of each candidate for them.
 pub(super) struct ValidationPart {
     pub truth: Vec<u32>,
-    /// `[n_val, C]`, one per candidate.
+    /// `[n_val, C]` for each candidate, with rows in the order of `truth`.
     pub predictions: Vec<Mat<f32>>,
 }
 
-/// The number of times that every candidate was added; their sum is positive.
+/// The number of times that each candidate was added; their sum is positive if there is a candidate.
 pub(super) fn select(objective: Objective, parts: &[ValidationPart]) -> Vec<usize> {
     let n = parts.first().map_or(0, |part| part.predictions.len());
     let mut counts = vec![0; n];
@@ -72,7 +72,7 @@ fn evaluate(
     (score, loss)
 }
 
-/// The mean of `-ln p` of the true classes.
+/// The mean over rows of `-ln p` of the true class; NaN without rows.
 pub(super) fn cross_entropy(p: &Mat<f32>, truth: &[u32]) -> f64 {
     let term = |(i, &class): (usize, &u32)| -f64::from(p[(i, class as usize)]).max(FLOOR).ln();
     truth.iter().enumerate().map(term).sum::<f64>() / truth.len() as f64

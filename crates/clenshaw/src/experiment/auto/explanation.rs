@@ -19,6 +19,7 @@ impl AutoAnswer {
         sentences
     }
 
+    /// How many configurations were compared, and why the search ended.
     fn search_sentence(&self) -> String {
         let n_tuned = self.configurations.iter().filter(|row| row.tuned).count();
         let n = self.configurations.len();
@@ -44,10 +45,7 @@ impl AutoAnswer {
         let (score, single) = (100.0 * self.ensemble_validation, 100.0 * self.single.validation);
         let (name, title) = (&self.single.name, self.objective.title());
         match &members[..] {
-            [_] => format!(
-                "No combination was better than {name} alone (validation {title} {single:.1}%); its models \
-                 on all splits are averaged."
-            ),
+            [only] => only_member_sentence(only, title, self.ensemble.members.len()),
             _ => format!(
                 "The ensemble of {} configurations has a validation {title} of {score:.1}%, the best single \
                  configuration, {name}, {single:.1}%; both are optimistic, because these nodes chose them.",
@@ -71,13 +69,24 @@ impl AutoAnswer {
     }
 }
 
+/// The sentence about an ensemble with one configuration, which can differ from the best single one, for example if
+/// both have the same score.
+fn only_member_sentence(member: &ConfigurationRow, score: &str, n_splits: usize) -> String {
+    format!(
+        "No combination was better than {} alone (validation {score} {:.1}%); its models are averaged over {}.",
+        member.title(),
+        100.0 * member.validation,
+        count(n_splits, "validation split")
+    )
+}
+
 /// A count with its noun, as in `1 model` and `2 models`.
 fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// The mean gain of a filter at low, middle and high frequencies, relative to the largest one.
-fn band_gains(filter: &SpectralFilter, lowest: f64) -> [f64; 3] {
+/// The mean gain `|h|` of a filter at low, middle and high frequencies, divided by the largest of the three.
+fn band_gains(filter: &SpectralFilter) -> [f64; 3] {
     let points = filter.response.sample(POINTS);
     let mean = |low: f64, high: f64| {
         let inside = points.iter().filter(|(mu, _)| (low..=high).contains(mu));
@@ -85,13 +94,13 @@ fn band_gains(filter: &SpectralFilter, lowest: f64) -> [f64; 3] {
         if n == 0 { 0.0 } else { sum / f64::from(n) }
     };
     let third = 1.0 / 3.0;
-    let gains = [mean(third, 1.0), mean(-third, third), mean(lowest.min(-third), -third)];
+    let gains = [mean(third, 1.0), mean(-third, third), mean(-1.0, -third)];
     let largest = gains.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
     gains.map(|gain| gain / largest)
 }
 
 fn filter_sentence(filter: &SpectralFilter) -> String {
-    let [low, middle, high] = band_gains(filter, -1.0).map(|gain| format!("{gain:.2}"));
+    let [low, middle, high] = band_gains(filter).map(|gain| format!("{gain:.2}"));
     format!(
         "The filter of the best spectral model, {} (validation {:.1}%), has the relative gains {low}, {middle} \
          and {high} at low, middle and high frequencies.",
@@ -112,9 +121,30 @@ mod tests {
             Response::Shared(Filter { basis: Basis::Monomial, coefficients: vec![1.0, 1.0] });
         let model = crate::model::find("gpr-gnn").unwrap();
         let filter = SpectralFilter { name: "g".into(), model, validation: 0.5, response };
-        for (gain, expected) in band_gains(&filter, -1.0).into_iter().zip([1.0, 0.6, 0.2]) {
+        for (gain, expected) in band_gains(&filter).into_iter().zip([1.0, 0.6, 0.2]) {
             assert!((gain - expected).abs() < 0.01, "{gain}");
         }
         assert!(filter_sentence(&filter).contains("gains 1.00, 0.60 and 0.20"));
+    }
+
+    #[test]
+    fn sentence_about_one_member_names_this_member() {
+        let member = ConfigurationRow {
+            name: "gcn-cora".into(),
+            tuned: false,
+            model: "gcn".into(),
+            hyper: crate::model::find("gcn").unwrap().defaults(),
+            trial: 0,
+            scores: vec![0.75, 0.85],
+            validation: 0.8,
+            run_seconds: None,
+            weight: 1.0,
+        };
+        let sentence = only_member_sentence(&member, "accuracy", 2);
+        assert_eq!(
+            sentence,
+            "No combination was better than gcn-cora alone (validation accuracy 80.0%); its models are \
+             averaged over 2 validation splits."
+        );
     }
 }

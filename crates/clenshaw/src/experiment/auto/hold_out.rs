@@ -1,8 +1,7 @@
 //! The nodes on which the score is estimated, and the splits on which configurations are compared.
 //!
-//! Test nodes play no part in any choice: they are in none of the validation splits, and apart from drawing the
-//! split and checking class sizes, their labels are read only by `answer.rs`, at the end. The training and
-//! validation nodes of the split are the development nodes.
+//! The training and validation nodes of the split are the development nodes. Test nodes are in none of the
+//! validation splits, and predictions for them are scored only at the end, by `answer.rs`.
 
 use super::{AutoRequest, GraphOrigin};
 use crate::data::{Dataset, Split, SplitKind};
@@ -11,7 +10,7 @@ use crate::rng::Stream;
 
 /// A stratified default split is replaced by `all-labels` below this number of labelled nodes.
 const MIN_FOR_TEST: usize = 50;
-/// With fewer labelled nodes than this, configurations cannot be compared.
+/// With fewer development nodes than this, configurations cannot be compared.
 const MIN_LABELLED: usize = 8;
 /// The share of development nodes used for validation, if the split has no validation nodes.
 const VALIDATION_SHARE: f64 = 0.25;
@@ -21,20 +20,21 @@ const MIN_PER_CLASS: usize = 2;
 /// Test nodes and validation splits.
 #[derive(Clone, Debug)]
 pub(super) struct HoldOut {
-    /// All parts; the test part may be empty.
+    /// The training, validation and test nodes; the latter two may be empty.
     pub split: Split,
-    /// Training and validation nodes, without test nodes. Models on split `i` are trained with seed
-    /// `request.seed + i`.
+    /// The splits on which configurations are compared, without test nodes. Models on split `i` are trained with
+    /// seed `request.seed + i`.
     pub validation: Vec<Split>,
-    /// What limits the estimate.
+    /// Warnings about few or no test nodes.
     pub notes: Vec<String>,
 }
 
 impl HoldOut {
-    /// Draws the test nodes and the validation splits.
+    /// Draws the test nodes and `request.splits` validation splits. If the split is not random and has validation
+    /// nodes, all validation splits use these.
     ///
     /// # Errors
-    /// If the split cannot be made, or if there are too few labelled nodes.
+    /// If the split cannot be drawn, or has too few development nodes to compare models.
     pub fn new(dataset: &Dataset, request: &AutoRequest, origin: GraphOrigin) -> Result<Self> {
         check_size(dataset, &dataset.labelled())?;
         let mut notes = vec![];
@@ -60,7 +60,7 @@ impl HoldOut {
         Ok(Self { validation: validation.collect::<Result<_>>()?, split, notes })
     }
 
-    /// The labels that may be used before the end: those of the test nodes are `None`.
+    /// The labels of all nodes, with `None` for test nodes.
     pub fn visible_labels(&self, dataset: &Dataset) -> Vec<Option<u32>> {
         let mut y = dataset.y.clone();
         self.split.test().iter().for_each(|&node| y[node as usize] = None);
@@ -68,13 +68,13 @@ impl HoldOut {
     }
 }
 
-/// Whether the parts are drawn at random, so that training and validation nodes may be drawn again.
+/// Whether the parts are drawn at random.
 fn is_drawn(kind: &SplitKind) -> bool {
     matches!(kind, SplitKind::Balanced | SplitKind::Stratified | SplitKind::Ratio(_))
 }
 
-/// The default split: that of the user's own graph (`all` if it comes with several), otherwise `stratified`, or
-/// `all-labels` if there are fewer than [`MIN_FOR_TEST`] labels.
+/// The default split: that of the user's own graph (`all` if it comes with several), otherwise `stratified` or, with
+/// fewer than [`MIN_FOR_TEST`] labelled nodes, `all-labels`, about which a note is added.
 fn default_split(dataset: &Dataset, origin: GraphOrigin, notes: &mut Vec<String>) -> SplitKind {
     let n = dataset.labelled().len();
     let kind = match origin {
@@ -93,7 +93,7 @@ fn default_split(dataset: &Dataset, origin: GraphOrigin, notes: &mut Vec<String>
     }
 }
 
-/// Rejects nodes from which no comparison of models is possible.
+/// Fails if there are too few nodes, or too few classes with enough of them, to compare models.
 fn check_size(dataset: &Dataset, nodes: &[u32]) -> Result<()> {
     let mut sizes = vec![0; dataset.n_classes()];
     for class in nodes.iter().filter_map(|&node| dataset.y[node as usize]) {
@@ -115,8 +115,8 @@ fn check_size(dataset: &Dataset, nodes: &[u32]) -> Result<()> {
     })
 }
 
-/// Draws validation nodes again from the development nodes, within each class and with the same share as in
-/// the split, or [`VALIDATION_SHARE`] if it has no validation nodes.
+/// Draws validation split `i` from the development nodes `nodes`, within each class and with about the same share of
+/// validation nodes as in the split, or [`VALIDATION_SHARE`] if it has none.
 fn redraw(dataset: &Dataset, split: &Split, nodes: &[u32], seed: u64, i: usize) -> Result<Split> {
     let share = match split.val().len() {
         0 => VALIDATION_SHARE,

@@ -1,4 +1,4 @@
-//! Intervals of a score on test nodes.
+//! 95% intervals of a score on test nodes.
 //!
 //! ```text
 //! accuracy    Wilson: (a + z^2/2n +- z sqrt(a (1 - a)/n + z^2/4n^2)) / (1 + z^2/n),   z = 1.96
@@ -17,7 +17,7 @@ const Z: f64 = 1.959_963_984_540_054;
 /// The number of random halves.
 const HALVES: usize = 400;
 
-/// The Wilson interval of a share of `n` nodes.
+/// The 95% Wilson interval of a share of `n` nodes.
 pub(super) fn wilson(share: f64, n: usize) -> (f64, f64) {
     let (n, z2) = (n as f64, Z * Z);
     let centre = share + z2 / (2.0 * n);
@@ -26,7 +26,8 @@ pub(super) fn wilson(share: f64, n: usize) -> (f64, f64) {
     (bound(centre - width), bound(centre + width))
 }
 
-/// The interval of a score that is computed from nodes; `score_of` may return NaN, which is ignored.
+/// The 95% interval of a score of nodes, where `score_of` computes the score of a part of them. Parts whose score is
+/// NaN are ignored; without any other, the interval is 0 to 1.
 pub(super) fn half_samples(
     nodes: &[u32],
     score: f64,

@@ -4,8 +4,9 @@
 //! F(0) = Y,   F(t+1) = a P F(t) + (1 - a) Y          Y: indicators of the training labels, t < 50
 //! ```
 //!
-//! The share `a` is the one with the highest accuracy on the validation nodes. Nodes that no label reaches are
-//! given the most frequent class. Zhou et al., NIPS 2003 (label spreading).
+//! The share `a` is the one with the highest accuracy on the validation nodes. Rows are then divided by their sum;
+//! nodes that no label reaches get the class frequencies of the training nodes. Zhou et al., NIPS 2003 (label
+//! spreading).
 
 use crate::data::{Dataset, Split};
 use crate::graph::{Normalisation, operator};
@@ -21,18 +22,19 @@ const STEPS: usize = 50;
 /// validation labels only choose `a`.
 pub(in crate::experiment) fn label_propagation(dataset: &Dataset, split: &Split) -> Mat<f32> {
     let label = |node: u32| dataset.y[node as usize].expect("nodes of a split are labelled");
-    let accuracy = |p: &Mat<f32>| {
+    let n_correct = |p: &Mat<f32>| {
         let is_hit = |&&node: &&u32| most_likely(p.row(node as usize)) == label(node);
         split.val().iter().filter(is_hit).count()
     };
     let candidates = SHARES.map(|share| propagate(dataset, split, share));
     let better = |best: usize, i: usize| {
-        if accuracy(&candidates[i]) > accuracy(&candidates[best]) { i } else { best }
+        if n_correct(&candidates[i]) > n_correct(&candidates[best]) { i } else { best }
     };
     let best = (1..candidates.len()).fold(0, better);
     candidates.into_iter().nth(best).expect("an index of the list")
 }
 
+/// Class probabilities, `[n, C]`, with the share `a`.
 fn propagate(dataset: &Dataset, split: &Split, share: f64) -> Mat<f32> {
     let (n, c) = (dataset.graph.n_nodes(), dataset.n_classes());
     let p = operator(&dataset.graph, Normalisation::Plain);

@@ -4,8 +4,9 @@
 //! <folder>/models/<configuration>-<split>-<nodes>.safetensors
 //! ```
 //!
-//! `configuration` is a digest of model and hyper-parameters, `nodes` one of graph and split, so that a model of
-//! another request is never used. Predictions are kept in memory and, after a restart, computed again from the files.
+//! `configuration` is a digest of model and hyper-parameters, `nodes` one of graph, split and seed, so that models
+//! of other graphs, splits or seeds are not used. Predictions that are not in memory are computed again from the
+//! files.
 
 use super::search::{Configuration, short_digest};
 use crate::data::{Dataset, Split};
@@ -18,20 +19,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The most memory for predictions, in bytes; further ones are computed again when they are needed.
+/// Predictions of a new run are not kept in memory if those in memory have at least this size in bytes.
 const MAX_BYTES: usize = 1 << 30;
 
 /// The name of the folder of the models.
 const MODELS: &str = "models";
 
-/// A run of a configuration on a validation split.
+/// A run: the id of its configuration and the number of its validation split.
 pub(super) type RunKey = (String, usize);
 
-/// The predictions of a run and how it was trained; the latter is not known after a restart.
+/// The predictions of a run and how it was trained.
 #[derive(Clone)]
 pub(super) struct MemberRun {
     /// The probability of every class for every node, `[n, C]`.
     pub probabilities: Arc<Mat<f32>>,
+    /// `None` if the predictions were computed from the model file.
     pub training: Option<Arc<TrainingHistory>>,
 }
 
@@ -44,7 +46,7 @@ pub(in crate::experiment) struct TrainingHistory {
     pub seconds: f64,
 }
 
-/// The runs of this process, and those of earlier ones with the same folder.
+/// The runs whose models are in a folder, of this process or of others.
 pub(super) struct MemberStore {
     folder: PathBuf,
     dataset: Arc<Dataset>,
@@ -54,7 +56,7 @@ pub(super) struct MemberStore {
 }
 
 impl MemberStore {
-    /// Creates the folder if it does not exist; split `i` is used with the seed `seed + i`.
+    /// Creates the folder of the models if it does not exist; models on split `i` are trained with seed `seed + i`.
     pub fn open(folder: &Path, dataset: Arc<Dataset>, splits: &[Split], seed: u64) -> Result<Self> {
         let models = folder.join(MODELS);
         fs::create_dir_all(&models).map_err(Error::io(&models))?;
@@ -73,7 +75,7 @@ impl MemberStore {
         self.folder.join(self.relative_path(configuration, split))
     }
 
-    /// The file of a run, relative to the folder of the answer.
+    /// The file of a run, relative to the folder given to [`open`](Self::open).
     pub fn relative_path(&self, configuration: &Configuration, split: usize) -> String {
         let nodes = &self.split_ids[split];
         format!("{MODELS}/{}-{split}-{nodes}.safetensors", configuration.id())
@@ -83,7 +85,7 @@ impl MemberStore {
         self.runs.lock().expect("no code panics while holding the lock")
     }
 
-    /// Keeps a finished run.
+    /// Writes the model of a run to its file and, up to [`MAX_BYTES`], keeps its predictions in memory.
     pub fn put(
         &self,
         configuration: &Configuration,
@@ -108,8 +110,8 @@ impl MemberStore {
         Ok(())
     }
 
-    /// The run of this process, or of an earlier one; `None` if the model is not in this folder or does not
-    /// belong to this graph.
+    /// The run, with predictions from memory or computed from its model file; `None` if the model cannot be read or
+    /// does not match the graph.
     pub fn get(
         &self,
         configuration: &Configuration,
@@ -127,12 +129,12 @@ impl MemberStore {
         Some(run)
     }
 
-    /// The trained model of a run, if it is in this folder.
+    /// The trained model of a run; `None` if its file is missing or cannot be read.
     pub fn model(&self, configuration: &Configuration, split: usize) -> Option<TrainedModel> {
         TrainedModel::load(&self.path(configuration, split)).ok()
     }
 
-    /// Deletes the models of these configurations; those of other processes are kept.
+    /// Deletes the model files of these configurations on these splits. Files that cannot be deleted are kept.
     pub fn remove<'a>(&self, configurations: impl IntoIterator<Item = &'a Configuration>) {
         for configuration in configurations {
             for split in 0..self.split_ids.len() {

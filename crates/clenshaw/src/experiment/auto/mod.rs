@@ -1,12 +1,12 @@
 //! Auto: the best answer for a graph that has not been tuned, within a time budget.
 //!
 //! ```text
-//! labelled nodes = development nodes + test nodes              20% of them, or those of the given split
+//! split         development nodes (training and validation) and test nodes
 //!
 //! 1 portfolio   a fixed list of configurations (model, settings), each trained on validation split 0;
-//!               the better half also on the next splits, the better quarter on all of them
-//! 2 tuning      TPE around the settings of the best models; a configuration stops after the first split
-//!               on which it is behind the best ones
+//!               the better half also on more splits, the better quarter on all of them
+//! 2 tuning      new settings of the best models, proposed by TPE; a trial ends after a split if its mean
+//!               score so far is behind those of the best ones
 //! 3 ensemble    greedy selection of configurations by the score of their mean prediction on the
 //!               validation nodes, then one temperature for all probabilities
 //! 4 estimate    the score of the ensemble on the test nodes, once, after everything else
@@ -14,14 +14,14 @@
 //!
 //! Steps 1 and 2 are the trials of one study in Optuna's formats: the parameter `configuration` names an entry
 //! of the portfolio, and a tuned trial also has the parameters `MODEL.KEY`. The value of a trial is the mean
-//! validation score over its splits; a trial that was not trained on all of them counts as pruned. What to
-//! do next is a function of the trials (`search.rs`), so a rerun, another process or another machine continues
-//! where the study is. Trained models are kept in a folder (`members.rs`); they are needed for step 3 only,
-//! and are trained again if another machine has them.
+//! validation score over its splits; a trial without scores on all splits is stored as pruned. What to do next
+//! is a function of the trials (`search.rs`), so a rerun, another process or another machine continues where
+//! the study is. Trained models are kept in a folder (`members.rs`); those that step 3 needs and that are not
+//! in it are trained again.
 //!
 //! A run depends on its configuration, its split and the seed of the request, and step 2 on the results so far.
-//! Without a time limit and with one job, the answer is therefore a function of seed and number of trials. A
-//! time limit decides which trials are started and when a slow run ends, and so affects the answer.
+//! Without a time limit and with one job, the answer is therefore a function of the request. A time limit
+//! decides which trials are started and when a slow run ends, and so affects the answer.
 //!
 //! Ensemble selection: Caruana et al., Ensemble selection from libraries of models, ICML 2004. Successive
 //! halving: Jamieson & Talwalkar, AISTATS 2016. Temperature: Guo et al., ICML 2017, arXiv:1706.04599.
@@ -70,7 +70,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use trials::PortfolioTrials;
 
-/// Everything that determines an answer, except the time.
+/// The graph, how configurations are chosen and compared, and when the search ends.
 #[derive(Clone, Debug)]
 pub struct AutoRequest {
     /// The graph, in command-line syntax.
@@ -78,19 +78,21 @@ pub struct AutoRequest {
     /// How to use the columns of the user's node and edge tables.
     pub table: TableOptions,
     /// The split whose test nodes give the expected score; `None` for the one that comes with the user's own
-    /// graph, or else a stratified one.
+    /// graph, or else a stratified one, or no test nodes if there are few labels.
     pub split: Option<SplitKind>,
     /// The seed of the splits, the initial weights, dropout and tuning.
     pub seed: u64,
-    /// The score to maximise; `None` for the one that papers report on the graph.
+    /// The score to maximise; `None` for the one that papers report on a public graph, and accuracy on others.
     pub objective: Option<Objective>,
     /// The configurations to start from.
     pub portfolio: Portfolio,
     /// The number of validation splits.
     pub splits: usize,
-    /// The study ends when this many trials have ended, those of the portfolio included; `None` for no limit.
+    /// The study ends when this many trials have ended, including those of the portfolio but not interrupted
+    /// ones; `None` for the maximum of 100 000.
     pub trials: Option<usize>,
-    /// The time for everything, from loading the graph to the answer; `None` for no limit.
+    /// The time for everything, from loading the graph to the report, including that used by earlier processes
+    /// for the same study; `None` for no limit.
     pub budget: Option<Duration>,
     /// The name of the study.
     pub study: String,
@@ -106,47 +108,50 @@ pub struct AutoOptions<'a> {
     pub jobs: Option<usize>,
     /// The data folders and the cache from which graphs are loaded.
     pub store: &'a Store,
-    /// The folder of the trained models.
+    /// The folder to whose subfolder `models` the trained models are written.
     pub folder: &'a Path,
     /// Called with every event, from several threads.
     pub on_event: &'a (dyn Fn(AutoEvent<'_>) + Sync),
-    /// Set to `true` to stop early; the answer is then based on the finished trials.
+    /// Set to `true` to stop early; the answer is then based on the finished trials, if there are any.
     pub cancel: &'a AtomicBool,
 }
 
-/// Progress.
+/// Progress of a search.
 pub enum AutoEvent<'a> {
     /// The graph has been loaded.
     Graph(&'a GraphOverview),
-    /// The trials of the study.
+    /// An event of the study's trials.
     Trials(TuneEvent<'a>),
-    /// All trials have ended; the ensemble is selected and scored.
+    /// The study has ended; the ensemble is about to be selected and scored.
     Selecting,
 }
 
 /// Where a graph comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GraphOrigin {
-    /// The registry of data sets.
+    /// The registry of data sets, which includes generated graphs.
     Public,
-    /// The user's files.
+    /// The user's files, given by a path or imported.
     Own,
 }
 
-/// On graphs with at most this many stored numbers (features and edges), trials run in parallel by default.
+/// With a time limit, trials on graphs with at most this many stored numbers (features and edges) run in parallel by
+/// default.
 const SMALL_GRAPH: usize = 2_000_000;
-/// The last steps take about this time and, for the spectra in the report, this many times the time of the
-/// overview, which computes few of them.
+/// The time reserved for the last steps, without the spectra in the report.
 const REPORT_BASE: Duration = Duration::from_secs(3);
+/// The time reserved for the spectra in the report, relative to that of the overview, which computes few of them.
 const REPORT_COST: f64 = 8.0;
 /// The maximum number of trials.
 const MAX_TRIALS: usize = 100_000;
 
-/// Finds the best configurations for a graph, and combines them.
+/// Searches for the best configurations for a graph, combines them into an ensemble, and estimates its score. An
+/// existing study of the same request is resumed.
 ///
 /// # Errors
-/// If the request is invalid, the graph cannot be loaded or has too few labelled nodes to compare models,
-/// an existing study differs, the storage fails, or no run has finished.
+/// If the request is invalid, the graph cannot be loaded or has too few labelled nodes to compare models, the split
+/// cannot be drawn, an existing study differs, the storage or the folder cannot be written, no configuration has a
+/// result, or twenty trials in a row diverge or do not fit into memory.
 ///
 /// ```
 /// use clenshaw::data::Store;
@@ -259,8 +264,8 @@ impl AutoRequest {
         }
     }
 
-    /// The name of the graph and a digest of everything except time, number of trials and study, as in
-    /// `cora-1a2b3c4d`.
+    /// The name of the graph and a digest of the request, as in `cora-1a2b3c4d`. Time, number of trials, study and
+    /// command do not change it.
     pub fn folder_name(&self) -> String {
         let split = self.split.as_ref().map(ToString::to_string);
         let metric = self.objective.map(Objective::word);
@@ -272,7 +277,7 @@ impl AutoRequest {
         format!("{}-{}", graph_label(&self.graph), search::short_digest(&text, 8))
     }
 
-    /// Loads the graph.
+    /// Loads the graph, and returns where it comes from.
     fn load(&self, store: &Store) -> Result<(Arc<Dataset>, GraphOrigin)> {
         let origin = match data::resolve(store, &self.graph)? {
             ResolvedGraph::Known(_) => GraphOrigin::Public,
@@ -284,6 +289,7 @@ impl AutoRequest {
         Ok((Arc::new(request.load(store)?), origin))
     }
 
+    /// Fails if the portfolio is empty, or a number of trials or splits or the seed is out of range.
     fn check(&self) -> Result<()> {
         let out_of_range = |key: &str, value: usize, allowed: &str| {
             let (key, value, allowed) = (key.to_owned(), value.to_string(), allowed.to_owned());

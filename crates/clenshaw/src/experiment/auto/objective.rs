@@ -1,4 +1,4 @@
-//! The score that is maximised.
+//! The score that a search maximises.
 
 use crate::data::{Dataset, Metric};
 use crate::error::{Error, Result};
@@ -44,7 +44,7 @@ impl Objective {
         matches!(self, Self::BalancedAccuracy | Self::MacroF1)
     }
 
-    /// Fails if the objective is not defined for this number of classes.
+    /// Fails if the objective is not defined for the number of classes of a data set.
     pub(super) fn check(self, dataset: &Dataset) -> Result<()> {
         match (self, dataset.n_classes()) {
             (Self::RocAuc, n) if n != 2 => Err(Error::BadValue {
@@ -58,7 +58,7 @@ impl Objective {
         }
     }
 
-    /// The score on nodes whose labels are given in the same order. Undefined scores count as zero.
+    /// The score of `nodes`, whose labels `truth` are in the same order; zero if the score is undefined.
     pub(super) fn score(self, probabilities: &Mat<f32>, nodes: &[u32], truth: &[u32]) -> f64 {
         let n_classes = probabilities.cols();
         let predicted: Vec<u32> =
@@ -75,7 +75,7 @@ impl Objective {
         if score.is_nan() { 0.0 } else { score }
     }
 
-    /// The score among those on the test nodes.
+    /// Returns this score from the scores on test nodes; NaN if it is undefined.
     pub(in crate::experiment) fn of_test(self, scores: &TestScores) -> f64 {
         match self {
             Self::Accuracy => scores.accuracy,

@@ -7,9 +7,9 @@ use crate::rng::Stream;
 use crate::tensor::Mat;
 use serde::Serialize;
 
-/// Spectra are computed if the products with the graph need at most this many multiplications each.
+/// The spectrum is computed if a product with the graph needs at most this many multiplications.
 const MAX_PRODUCT: usize = 5_000_000;
-/// Shares of energy that differ by less than this from those of shuffled labels mean nothing.
+/// A share of energy is called stronger than that of shuffled labels if it exceeds it by more than this.
 const MIN_EXCESS: f64 = 0.03;
 
 /// Size, features, homophily and spectrum of a graph.
@@ -31,24 +31,25 @@ pub struct GraphOverview {
     pub classes: usize,
     /// Number of nodes without a label.
     pub unlabelled: usize,
-    /// Number of labelled nodes that are used to train and to compare models.
+    /// Number of training and validation nodes.
     pub development: usize,
-    /// Number of labelled nodes that estimate the score.
+    /// Number of test nodes.
     pub test: usize,
-    /// The share of the most frequent class among the development nodes.
+    /// The share of the most frequent class among the labelled nodes that are not test nodes.
     pub majority_share: f64,
-    /// The share of edges between development nodes of the same class; `None` without such edges.
+    /// Of the edges between labelled nodes that are not test nodes, the share between nodes of the same class;
+    /// `None` if there are no such edges.
     pub homophily: Option<f64>,
     /// The homophily to be expected if the edges were independent of the classes.
     pub chance_homophily: f64,
-    /// The frequencies of the labels; `None` on large graphs.
+    /// The frequencies of the labels; `None` if the graph is large or all of these labels are the same.
     pub spectrum: Option<LabelSpectrum>,
-    /// What limits the answer.
+    /// Warnings about the graph and the split.
     pub notes: Vec<String>,
 }
 
 /// The shares of the energy of the labels at low, middle and high frequencies, that is, at eigenvalues of P~
-/// from 1/3 to 1, from -1/3 to 1/3 and from -1 to -1/3. The labels are those of the development nodes, as
+/// from 1/3 to 1, from -1/3 to 1/3 and from -1 to -1/3. The labels are those of all nodes except test nodes, as
 /// indicators of the classes minus their means.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LabelSpectrum {
@@ -81,7 +82,7 @@ impl GraphOverview {
             },
             classes: dataset.n_classes(),
             unlabelled: dataset.y.iter().filter(|label| label.is_none()).count(),
-            development: visible.iter().flatten().count(),
+            development: hold_out.split.train().len() + hold_out.split.val().len(),
             test: hold_out.split.test().len(),
             majority_share: shares.iter().copied().fold(0.0, f64::max),
             homophily: edge_homophily(graph, &visible),
@@ -91,10 +92,10 @@ impl GraphOverview {
         }
     }
 
-    /// Whether neighbours agree, in one sentence.
+    /// Whether neighbours tend to have the same class, in one sentence.
     pub fn homophily_sentence(&self) -> String {
         let Some(homophily) = self.homophily else {
-            return "No edge joins two nodes whose labels may be seen, so its homophily is not known.".into();
+            return "No edge joins two labelled nodes outside the test set, so its homophily is not known.".into();
         };
         let chance = self.chance_homophily;
         let kind = match homophily - chance {
@@ -132,7 +133,7 @@ impl GraphOverview {
     }
 }
 
-/// The share of every class among the labels.
+/// The share of each class among the labels; zero without labels.
 fn class_shares(y: &[Option<u32>], n_classes: usize) -> Vec<f64> {
     let n = y.iter().flatten().count().max(1) as f64;
     let mut shares = vec![0.0; n_classes];
@@ -141,6 +142,7 @@ fn class_shares(y: &[Option<u32>], n_classes: usize) -> Vec<f64> {
 }
 
 impl LabelSpectrum {
+    /// `None` if the graph is large or all labels are the same.
     fn of(dataset: &Dataset, y: &[Option<u32>]) -> Option<Self> {
         let (graph, n_classes) = (&dataset.graph, dataset.n_classes());
         if (2 * graph.n_edges() + graph.n_nodes()) * n_classes > MAX_PRODUCT {
@@ -217,5 +219,17 @@ mod tests {
         assert!(cora.binary_features && (cora.feature_density - 0.0127).abs() < 1e-3);
         // 0.81 with all labels.
         assert!((cora.homophily.unwrap() - 0.81).abs() < 0.02);
+    }
+
+    #[test]
+    fn labelled_nodes_outside_the_split_are_not_development_nodes() {
+        let mut dataset = data::load("csbm:nodes=60").unwrap();
+        let parts = [(0..30).collect(), (30..40).collect(), (40..50).collect()];
+        let split = data::Split::new("own", parts).unwrap();
+        dataset.splits = vec![data::FixedSplit { name: "own".into(), split }];
+        let request = AutoRequest::new("csbm:nodes=60", "s");
+        let hold_out = HoldOut::new(&dataset, &request, GraphOrigin::Own).unwrap();
+        let overview = GraphOverview::of(&dataset, &hold_out);
+        assert_eq!((overview.development, overview.test), (40, 10));
     }
 }

@@ -32,7 +32,7 @@ const EMBEDDED: &str = include_str!("../../../experiments/portfolio.toml");
 /// The name of the file in errors.
 const PLACE: &str = "experiments/portfolio.toml";
 
-/// The name of the linear model, which is part of every portfolio.
+/// The entry of logistic regression, which is part of every embedded list.
 const LINEAR: &str = "logistic-regression";
 
 /// An ordered list of configurations.
@@ -92,12 +92,13 @@ impl Portfolio {
         Self::from_toml(PLACE, EMBEDDED, Some(graph))
     }
 
-    /// The graphs that can be left out.
+    /// The graphs that [`Portfolio::without`] accepts.
     pub fn graphs() -> Vec<String> {
         let file: PortfolioFile = parse_toml(PLACE, EMBEDDED).expect("a test parses this file");
         file.without.into_keys().collect()
     }
 
+    /// Parses a portfolio file; `without` selects the list that leaves out this graph.
     fn from_toml(place: &str, text: &str, without: Option<&str>) -> Result<Self> {
         let file: PortfolioFile = parse_toml(place, text)?;
         let order = match without {
@@ -116,7 +117,8 @@ impl Portfolio {
         Ok(Self { entries: entries.map_err(|error| error.with_place(place))? })
     }
 
-    /// Keeps only configurations of these models, and adds the defaults of a listed model that has none.
+    /// Keeps only configurations of these models; for each of them without a configuration, adds one with its
+    /// defaults.
     pub fn only(mut self, models: &[&'static ModelInfo]) -> Self {
         self.entries.retain(|entry| models.iter().any(|info| info.name == entry.model.name));
         for info in models {
@@ -134,7 +136,7 @@ impl Portfolio {
         self
     }
 
-    /// Sets a hyper-parameter of all models that have it, from text.
+    /// Sets a hyper-parameter in all configurations whose models have it, from text.
     ///
     /// # Errors
     /// If no model of the portfolio has it, or one of them rejects the value.
@@ -151,7 +153,7 @@ impl Portfolio {
         entries.try_for_each(|entry| entry.hyper.set(key, value))
     }
 
-    /// A digest of the names and the settings, in the order of the list.
+    /// A digest of the names, models and settings, in the order of the list.
     pub(super) fn sha256(&self) -> String {
         let mut digest = Sha256::new();
         for entry in &self.entries {
@@ -162,8 +164,8 @@ impl Portfolio {
     }
 }
 
-/// The predictions of logistic regression, `[n, C]`, with the settings of the portfolio: the baseline that
-/// ignores the graph.
+/// The predictions of logistic regression, `[n, C]`, trained on a split with the settings of the portfolio: the
+/// baseline that ignores the graph.
 pub(in crate::experiment) fn logistic_regression(
     dataset: &Arc<Dataset>,
     split: &Split,

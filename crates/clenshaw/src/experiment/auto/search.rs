@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! rung 0   every entry of the portfolio on the first split          1 of 5 splits
-//! rung 1   the best n/2 of them, at least 3                         2 of 5
-//! rung 2   the best n/4, at least 3                                 5 of 5
+//! rung 1   the best half of those with a result, at least 3         2 of 5
+//! rung 2   the best quarter, at least 3                             5 of 5
 //! then     TPE in the space of one of the three best models, drawn with probabilities 1/2, 1/3, 1/6
 //! ```
 //!
 //! A trial of the portfolio belongs to the rung that is given by the number of earlier trials of its entry.
-//! With a time limit, a rung ends when its share of the time has been used, see `clock.rs`.
+//! With a time limit, a rung ends after its share of the time (`clock.rs`), but rung 0 not before there is a result.
 
 use super::portfolio::{Portfolio, PortfolioEntry};
 use crate::experiment::tuning::{FAILED, declared_distribution, format_value, mean};
@@ -24,20 +24,20 @@ use std::collections::BTreeMap;
 
 /// The parameter that names the entry of the portfolio.
 pub(super) const CONFIGURATION: &str = "configuration";
-/// The user attribute with the score on every split of a trial.
+/// The user attribute with the scores on the first splits, including those from earlier trials of the same entry.
 pub(super) const SCORES: &str = "scores";
-/// The user attribute with the mean training time of the runs of a trial.
+/// The user attribute with the mean training time of the runs of a trial, in seconds.
 pub(super) const RUN_SECONDS: &str = "run_seconds";
 
-/// The share of the time after which the rungs end; the last one leaves the rest to tuning.
+/// The share of the time after which each rung ends; the rest is for tuning.
 const RUNG_ENDS: [f64; 3] = [0.40, 0.55, 0.75];
-/// The least number of entries that reach a rung.
+/// At least this many entries reach each rung, if as many have results.
 const MIN_SURVIVORS: usize = 3;
-/// Models whose space is searched, and the probabilities to choose them.
-const TUNED_MODELS: [f64; 3] = [1.0 / 2.0, 1.0 / 3.0, 1.0 / 6.0];
-/// Attempts to draw a configuration that has not been tried.
+/// The probabilities of tuning the best model, the second best and the third best.
+const MODEL_PROBABILITIES: [f64; 3] = [1.0 / 2.0, 1.0 / 3.0, 1.0 / 6.0];
+/// The maximum number of attempts to draw a configuration that has not been tried.
 const ATTEMPTS: u64 = 30;
-/// Tuned trials start with TPE at once: the trials of the portfolio are the random ones.
+/// With fewer results of a model than this, TPE draws its settings at random. Results of the portfolio count.
 const STARTUP_TRIALS: usize = 3;
 
 /// A model with settings.
@@ -45,7 +45,7 @@ const STARTUP_TRIALS: usize = 3;
 pub(super) struct Configuration {
     /// The name of the entry of the portfolio that it comes from.
     pub entry: String,
-    /// Whether its settings differ from those of the entry.
+    /// Whether its settings were proposed by tuning; the others are those of the entry.
     pub is_tuned: bool,
     pub model: &'static ModelInfo,
     pub hyper: Params,
@@ -59,7 +59,7 @@ impl Configuration {
     }
 }
 
-/// The first digits of the SHA-256 of a text.
+/// The first hexadecimal digits of the SHA-256 of a text.
 pub(super) fn short_digest(text: &str, digits: usize) -> String {
     let digest = Sha256::digest(text);
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -69,15 +69,15 @@ pub(super) fn short_digest(text: &str, digits: usize) -> String {
 /// The next step of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum SearchStep {
-    /// Train this entry of the portfolio on the splits of its next rung.
+    /// Train this entry of the portfolio, on the splits of its next rung.
     Portfolio(usize),
-    /// Tune the model of this entry.
+    /// Train new settings of the model of this entry.
     Tune(usize),
     /// Nothing is left to do, or no time.
     End,
 }
 
-/// The portfolio and the number of splits.
+/// What determines the next step, besides the trials and the time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Search<'a> {
     pub portfolio: &'a Portfolio,
@@ -86,7 +86,7 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// The numbers of splits of the rungs: the first, the square root of all, all.
+    /// The number of splits of each rung: one, the rounded square root of all, and all, without duplicates.
     pub fn rungs(&self) -> Vec<usize> {
         let mut rungs = vec![1, (self.n_splits as f64).sqrt().round() as usize, self.n_splits];
         rungs.dedup();
@@ -98,7 +98,7 @@ impl<'a> Search<'a> {
         RUNG_ENDS[rung.min(RUNG_ENDS.len() - 1)]
     }
 
-    /// The entry that a trial trains or starts from; `None` if the trial is of another program.
+    /// The entry that a trial trains or starts from; `None` if the trial has none of this portfolio.
     pub fn entry(&self, trial: &Trial) -> Option<usize> {
         let (distribution, internal) = trial.params.get(CONFIGURATION)?;
         match distribution.to_external(*internal) {
@@ -111,7 +111,8 @@ impl<'a> Search<'a> {
         self.portfolio.entries.iter().position(|entry| entry.name == name)
     }
 
-    /// The settings of a trial; `None` if the trial is of another program.
+    /// The settings of a trial; `None` if its parameters are not an entry of this portfolio and settings of the
+    /// entry's model.
     pub fn configuration(&self, params: &clenshaw_tune::Params) -> Option<Configuration> {
         let (distribution, internal) = params.get(CONFIGURATION)?;
         let ParamValue::Str(name) = distribution.to_external(*internal) else { return None };
@@ -127,7 +128,7 @@ impl<'a> Search<'a> {
         Some(Configuration { entry: name, is_tuned: params.len() > 1, model, hyper })
     }
 
-    /// The trials of an entry that count as attempts, in order; interrupted ones do not.
+    /// The trials of an entry that count, see [`is_attempt`], in order; without tuned ones.
     fn attempts<'t>(
         &self,
         trials: &'t [Trial],
@@ -139,7 +140,7 @@ impl<'a> Search<'a> {
         trials.iter().filter(is_own).filter(|trial| is_attempt(trial))
     }
 
-    /// The rung of a trial of the portfolio, and the scores of the earlier trials of its entry.
+    /// The rung of a trial of the portfolio, and the scores of the earlier trial of its entry with the most splits.
     pub fn rung_of(&self, trials: &[Trial], trial: &Trial, entry: usize) -> (usize, Vec<f64>) {
         let earlier: Vec<&Trial> =
             self.attempts(trials, entry).filter(|other| other.number < trial.number).collect();
@@ -147,7 +148,7 @@ impl<'a> Search<'a> {
         (earlier.len().min(self.rungs().len() - 1), longest.unwrap_or_default())
     }
 
-    /// The step with this index, when this share of the time has been used.
+    /// The next step when this share of the time has been used; `index` determines the random draw of a model.
     pub fn next_step(&self, trials: &[Trial], index: u64, share: f64) -> SearchStep {
         let rungs = self.rungs();
         let has_results = trials.iter().any(|trial| !scores(trial).is_empty());
@@ -171,7 +172,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The entries that reach a rung, best first.
+    /// The entries that reach a rung by the results so far, best first; all entries for rung 0, in their order.
     fn rung_members(&self, trials: &[Trial], rung: usize) -> Vec<usize> {
         let all = 0..self.portfolio.entries.len();
         let Some(before) = rung.checked_sub(1) else { return all.collect() };
@@ -189,7 +190,8 @@ impl<'a> Search<'a> {
         ranked.into_iter().map(|(entry, _)| entry).collect()
     }
 
-    /// An entry of one of the best models that can be tuned; `None` if there are none.
+    /// The best entry of one of the best models, drawn at random with [`MODEL_PROBABILITIES`]; `None` if no model
+    /// with a result can be tuned.
     fn entry_to_tune(&self, trials: &[Trial], index: u64) -> Option<usize> {
         let mut best: Vec<(&str, usize, (usize, f64))> = vec![];
         for trial in trials {
@@ -208,7 +210,7 @@ impl<'a> Search<'a> {
         }
         best.sort_by(|a, b| b.2.0.cmp(&a.2.0).then(b.2.1.total_cmp(&a.2.1)));
         let stream = Stream::new(self.seed, "auto").named("model").numbered(index);
-        let weights = &TUNED_MODELS[..TUNED_MODELS.len().min(best.len())];
+        let weights = &MODEL_PROBABILITIES[..MODEL_PROBABILITIES.len().min(best.len())];
         let mut draw = stream.clone().unit() * weights.iter().sum::<f64>();
         let position = weights.iter().position(|weight| {
             draw -= weight;
@@ -217,15 +219,16 @@ impl<'a> Search<'a> {
         best.get(position.unwrap_or(0)).map(|(_, entry, _)| *entry)
     }
 
-    /// The parameters of the next trial; `None` if there is none.
+    /// The parameters of the next trial: those of the queued trial if they are valid, otherwise those of the next
+    /// step. `None` if there is no next step.
     pub fn next_params(
         &self,
         trials: &[Trial],
         next: NextTrial<'_>,
         share: f64,
     ) -> clenshaw_tune::Result<Option<clenshaw_tune::Params>> {
-        if let Some(waiting) = next.waiting {
-            return Ok(self.stored_params(waiting));
+        if let Some(params) = next.waiting.and_then(|waiting| self.stored_params(waiting)) {
+            return Ok(Some(params));
         }
         // Not the number of the trial: that depends on interruptions.
         let earlier =
@@ -238,14 +241,15 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The parameters of an entry without changes.
+    /// The parameters of a trial of an entry without changes.
     fn portfolio_params(&self, entry: usize) -> clenshaw_tune::Params {
         let names = self.portfolio.entries.iter().map(|e| ParamValue::Str(e.name.clone()));
         let distribution = Distribution::Categorical { choices: names.collect() };
         [(CONFIGURATION.to_owned(), (distribution, entry as f64))].into()
     }
 
-    /// The parameters of an interrupted trial.
+    /// The parameters of a queued trial; `None` if they are not an entry of this portfolio and points of the search
+    /// space of its model.
     fn stored_params(&self, waiting: &Trial) -> Option<clenshaw_tune::Params> {
         let stored = waiting.retry_params();
         let Some(ParamValue::Str(name)) = stored.get(CONFIGURATION) else { return None };
@@ -260,7 +264,8 @@ impl<'a> Search<'a> {
         Some(params)
     }
 
-    /// A new configuration of the model of an entry, proposed by TPE from all results of the model.
+    /// The parameters of a new configuration of the model of an entry, proposed by TPE from all results of the model;
+    /// `None` if [`ATTEMPTS`] proposals have all been tried.
     fn tuned_params(
         &self,
         trials: &[Trial],
@@ -296,8 +301,8 @@ impl<'a> Search<'a> {
         Ok(None)
     }
 
-    /// A trial of a model as a point of its search space; settings of the portfolio are moved to the nearest
-    /// point. `None` for other models, and without a result.
+    /// A trial of a model as a complete trial at the nearest point of the model's search space. `None` for other
+    /// models, without a result, or if a setting has no nearest point.
     fn in_space(&self, trial: &Trial, model: &ModelInfo, space: &Space) -> Option<Trial> {
         let configuration = self.configuration(&trial.params)?;
         let scores = scores(trial);
@@ -318,7 +323,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether a trial counts: enqueued and interrupted ones do not.
+/// Whether a trial counts as an attempt: queued and interrupted ones do not.
 fn is_attempt(trial: &Trial) -> bool {
     match trial.state {
         TrialState::Waiting => false,
@@ -332,7 +337,7 @@ pub(super) fn is_better(a: (usize, f64), b: (usize, f64)) -> bool {
     a.0 > b.0 || (a.0 == b.0 && a.1 > b.1)
 }
 
-/// The scores on the splits of a trial; empty if it has not ended or is of another program.
+/// The scores on the first splits that are stored with a trial; empty if there are none.
 pub(super) fn scores(trial: &Trial) -> Vec<f64> {
     let list = trial.user_attrs.get(SCORES).and_then(|value| value.as_array());
     list.into_iter().flatten().filter_map(serde_json::Value::as_f64).collect()
@@ -350,8 +355,8 @@ fn space(model: &ModelInfo) -> Space {
     model.hyper_params().filter_map(entry).collect()
 }
 
-/// The internal value of the point of a distribution that is nearest to a setting; numbers are compared on a
-/// logarithmic scale if all are positive. `None` if there is none of the same kind.
+/// The internal value of the point of a distribution that is nearest to a setting; of listed numbers, that with the
+/// nearest logarithm if all are positive. `None` if there is no point of the same kind.
 fn nearest(distribution: &Distribution, value: Value) -> Option<f64> {
     let number = match value {
         Value::Int(v) => v as f64,

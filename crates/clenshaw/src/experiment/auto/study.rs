@@ -6,12 +6,12 @@ use crate::error::{Error, Result};
 use clenshaw_tune::{AttrKind, Attributes, Direction, Storage, dashboard};
 use serde_json::{Value, json};
 
-/// The attribute that tells studies of `auto` from others: the digest of the portfolio.
+/// The attribute with the digest of the portfolio, which only studies of `auto` have.
 pub(in crate::experiment) const PORTFOLIO: &str = "portfolio";
 /// The attribute with the seconds that earlier processes have used.
 const SECONDS: &str = "seconds";
 
-/// The attributes that must be the same when a study is continued, in the order in which they are compared.
+/// The attributes that must be the same when a study is resumed, in the order in which they are compared.
 fn identity(
     request: &AutoRequest,
     objective: Objective,
@@ -34,7 +34,7 @@ fn identity(
 }
 
 /// Creates the study or opens an existing one, requeues the trials of dead workers, and returns its id. Fails
-/// if an existing study is of another request.
+/// if an existing study is of another request, or the storage fails.
 pub(super) fn open(
     request: &AutoRequest,
     objective: Objective,
@@ -60,6 +60,7 @@ pub(super) fn open(
     Ok(study)
 }
 
+/// Fails if a stored attribute differs from that of the request.
 fn check(request: &AutoRequest, identity: &[(&str, Value)], stored: &Attributes) -> Result<()> {
     let missing = json!("missing");
     for (key, value) in identity {
@@ -72,7 +73,7 @@ fn check(request: &AutoRequest, identity: &[(&str, Value)], stored: &Attributes)
     Ok(())
 }
 
-/// The seconds that earlier processes have used for the study.
+/// The seconds stored by earlier processes of the study; 0 if there are none.
 pub(super) fn earlier_seconds(storage: &dyn Storage, study: u64) -> Result<f64> {
     let attrs = storage.study_attrs(study, AttrKind::User)?;
     Ok(attrs.get(SECONDS).and_then(Value::as_f64).unwrap_or(0.0))

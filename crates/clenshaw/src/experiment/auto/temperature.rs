@@ -4,21 +4,21 @@
 //! q_c = p_c^(1/T) / sum_d p_d^(1/T)            T = argmin of the cross-entropy of q on validation nodes
 //! ```
 //!
-//! This is the softmax of the scores `ln p` divided by T. It never changes which class is the most likely. The
+//! This is the softmax of the scores `ln p` divided by T. Up to rounding, it keeps the order of the classes. The
 //! cross-entropy is convex in 1/T, and its minimum is found by golden-section search over ln T.
 //! Guo, Pleiss, Sun & Weinberger, ICML 2017, arXiv:1706.04599.
 
 use crate::tensor::Mat;
 
-/// The range of temperatures.
+/// The lowest and the highest temperature.
 const RANGE: (f64, f64) = (0.1, 10.0);
 /// Probabilities below this count as this.
 const FLOOR: f64 = 1e-12;
 /// The number of steps of the search; each reduces the interval of ln T by the golden ratio.
 const STEPS: usize = 40;
 
-/// The temperature that minimises the cross-entropy of these predictions, `[n, C]`, for the true classes; 1
-/// without nodes.
+/// The temperature within [`RANGE`] that minimises the cross-entropy of these predictions, `[n, C]`, for the true
+/// classes; 1 without nodes.
 pub(super) fn fit(predictions: &Mat<f32>, truth: &[u32]) -> f64 {
     if truth.is_empty() {
         return 1.0;
@@ -59,7 +59,7 @@ fn probabilities(row: &[f32], temperature: f64) -> Vec<f64> {
     scores.iter().map(|score| ((score - highest).exp() / total).max(f64::MIN_POSITIVE)).collect()
 }
 
-/// The probabilities at a temperature.
+/// The probabilities `q`, `[n, C]`, at a temperature.
 pub(super) fn scaled(predictions: &Mat<f32>, temperature: f64) -> Mat<f32> {
     let mut out = predictions.clone();
     let c = out.cols();

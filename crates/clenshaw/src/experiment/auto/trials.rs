@@ -19,11 +19,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A run may take this many times its equal share of the time of its rung.
+/// A run of rung 0 may take this many times its equal share of the time left for the rung.
 const PATIENCE: f64 = 3.0;
-/// A tuned configuration goes on to the next split while it is among this many best ones.
+/// A tuned configuration is trained on another split only if it is not behind all of this many best ones.
 const COMPARED: usize = 5;
-/// A tuned trial is not started if less than this share of the usual time of a run is left.
+/// A tuned trial is not started if less than this share of the shortest time of a run of its model is left.
 const LEAST_TIME: f64 = 0.5;
 
 /// Everything that the trials of a request share.
@@ -34,7 +34,7 @@ pub(super) struct PortfolioTrials<'a> {
     pub hold_out: HoldOut,
     pub members: MemberStore,
     pub clock: BudgetClock,
-    /// Whether the columns are standardised, whatever the scaling of the portfolio.
+    /// Whether feature columns are standardised, whatever the scaling of a configuration.
     pub standardise: bool,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct PortfolioTrials<'a> {
 pub(super) enum SplitRun {
     /// The score on the validation nodes, the filter, and the time in seconds if it is known.
     Scored { score: f64, filter: Option<Response>, seconds: Option<f64> },
-    /// Why the configuration is given up.
+    /// The run was given up; the reason, for users.
     TooSlow(String),
 }
 
@@ -58,9 +58,8 @@ impl PortfolioTrials<'_> {
         if self.clock.is_limited() && stored <= SMALL_GRAPH { threads.max(1) } else { 1 }
     }
 
-    /// The settings of a trial, adapted to the graph and the objective: columns of the user's own graph and
-    /// those with negative numbers are standardised, and scores that weigh classes equally are trained with
-    /// class weights.
+    /// The settings of a trial, with standardised columns if `standardise` is set, and with class weights if the
+    /// objective weighs classes equally. `None` if its parameters are not a configuration of the portfolio.
     pub fn configuration(&self, params: &Params) -> Option<Configuration> {
         let mut configuration = self.search().configuration(params)?;
         let hyper = &mut configuration.hyper;
@@ -79,20 +78,21 @@ impl PortfolioTrials<'_> {
         self.objective.score(probabilities, nodes, &self.labels(nodes))
     }
 
-    /// The labels of nodes that are not test nodes.
+    /// The labels of training or validation nodes.
     pub fn labels(&self, nodes: &[u32]) -> Vec<u32> {
         let label = |&node: &u32| self.dataset.y[node as usize].expect("splits were checked");
         nodes.iter().map(label).collect()
     }
 
-    /// Compiles a configuration for the graph.
+    /// Compiles a configuration for the graph; fails if that is not possible.
     pub fn setup(&self, configuration: &Configuration) -> Result<Arc<Setup>> {
         let Configuration { model, hyper, .. } = configuration;
         Ok(Arc::new(Setup::new(self.dataset.clone(), model, hyper.clone())?))
     }
 
-    /// Trains on a split and keeps the model. Fails with [`Error::Interrupted`] if `should_continue` returns
-    /// `false` after an epoch.
+    /// Trains on a split within the limit and stores the model, unless the run is given up as too slow. Fails with
+    /// [`Error::Interrupted`] if `should_continue` ends the run, and if training diverges, does not fit into memory
+    /// or the model cannot be written.
     pub fn train_split(
         &self,
         (configuration, setup): (&Configuration, &Arc<Setup>),
@@ -112,7 +112,9 @@ impl PortfolioTrials<'_> {
                 false => ControlFlow::Break(()),
             }
         })?;
-        if let RunCheck::TooSlow(seconds) = check {
+        if let RunCheck::TooSlow(seconds) = check
+            && !fit.is_finished()
+        {
             return Ok(SplitRun::TooSlow(format!(
                 "too slow for the time that is left: {seconds:.2} s per epoch"
             )));
@@ -126,7 +128,7 @@ impl PortfolioTrials<'_> {
         self.keep((configuration, &**setup), split, model, start.elapsed().as_secs_f64())
     }
 
-    /// Stores the model of a finished run and scores it.
+    /// Stores the model of a run that has ended, and scores it.
     fn keep(
         &self,
         (configuration, setup): (&Configuration, &Setup),
@@ -141,7 +143,8 @@ impl PortfolioTrials<'_> {
         Ok(SplitRun::Scored { score, filter, seconds: Some(seconds) })
     }
 
-    /// The result of a run whose model is in the folder, for example that of an interrupted trial.
+    /// The result of a run whose model is in the folder, for example that of an interrupted trial; `None` if there
+    /// is none.
     fn known_run(
         &self,
         configuration: &Configuration,
@@ -157,7 +160,7 @@ impl PortfolioTrials<'_> {
         })
     }
 
-    /// The time for the next run of a trial of the portfolio, or of tuning without a rung.
+    /// The limit of the next run of a trial; `rung` is `None` for a tuned trial.
     fn limit(&self, trials: &[Trial], rung: Option<usize>) -> RunLimit {
         let end = rung.map_or(1.0, |rung| self.search().rung_end(rung));
         let Some(left) = self.clock.left_until(1.0) else { return RunLimit::default() };
@@ -176,7 +179,7 @@ impl PortfolioTrials<'_> {
         RunLimit { seconds: Some(seconds), may_skip }
     }
 
-    /// Whether a tuned configuration with these scores is behind the best ones on the same splits.
+    /// Whether the mean of these scores is behind those of the [`COMPARED`] best complete trials on the same splits.
     fn is_behind(&self, trials: &[Trial], own: &[f64]) -> bool {
         let n = own.len();
         let complete = trials.iter().filter(|trial| trial.state == TrialState::Complete);
@@ -187,8 +190,8 @@ impl PortfolioTrials<'_> {
         means.last().is_some_and(|&last| mean(own) < last)
     }
 
-    /// The usual time of a run of the models that would be tuned next; 0 if it is not known.
-    fn usual_seconds(&self, trials: &[Trial], params: &Params) -> f64 {
+    /// The shortest time of a run among the trials of the same model; 0 if it is not known.
+    fn shortest_run_seconds(&self, trials: &[Trial], params: &Params) -> f64 {
         let entry = |trial: &Trial| self.search().entry(trial);
         let model = |index: usize| self.request.portfolio.entries[index].model.name;
         let own = params.get(CONFIGURATION).map(|(_, internal)| model(*internal as usize));
@@ -197,7 +200,7 @@ impl PortfolioTrials<'_> {
         times.reduce(f64::min).unwrap_or(0.0)
     }
 
-    /// The splits of a trial: how many, its rung, and the scores that earlier trials of the same entry have.
+    /// The splits of a trial, its rung, and the scores that are known from earlier trials of its entry.
     fn plan(&self, trials: &[Trial], trial: &Trial, is_tuned: bool) -> TrialPlan {
         let search = self.search();
         match search.entry(trial).filter(|_| !is_tuned) {
@@ -209,7 +212,8 @@ impl PortfolioTrials<'_> {
         }
     }
 
-    fn store(
+    /// Stores the scores and, if known, the mean time of the runs as attributes of a trial.
+    fn store_scores(
         &self,
         study: &StudyContext<'_>,
         trial: &Trial,
@@ -224,10 +228,11 @@ impl PortfolioTrials<'_> {
 
 /// The splits that a trial trains on.
 struct TrialPlan {
+    /// The number of splits, including those whose scores are known.
     n_splits: usize,
     /// `None` for tuned trials.
     rung: Option<usize>,
-    /// The scores on the first splits, known from earlier trials.
+    /// The scores on the first splits that are known from earlier trials.
     scores: Vec<f64>,
 }
 
@@ -236,7 +241,7 @@ impl TrialSource for PortfolioTrials<'_> {
         self.request.trials.unwrap_or(super::MAX_TRIALS)
     }
 
-    /// All trials that have ended, except interrupted ones.
+    /// The trials that have ended with scores or have failed; interrupted ones do not count.
     fn n_counted(&self, trials: &[Trial]) -> usize {
         let has_result = |trial: &&Trial| {
             !scores(trial).is_empty()
@@ -253,7 +258,7 @@ impl TrialSource for PortfolioTrials<'_> {
         let params = self.search().next_params(trials, next, self.clock.share())?;
         Ok(params.filter(|params| {
             let left = self.clock.left_until(1.0).map_or(f64::INFINITY, |left| left.as_secs_f64());
-            params.len() == 1 || left > LEAST_TIME * self.usual_seconds(trials, params)
+            params.len() == 1 || left > LEAST_TIME * self.shortest_run_seconds(trials, params)
         }))
     }
 
@@ -300,10 +305,55 @@ impl TrialSource for PortfolioTrials<'_> {
                 break;
             }
         }
-        self.store(study, trial, &scores, (!times.is_empty()).then(|| mean(&times)))?;
+        self.store_scores(study, trial, &scores, (!times.is_empty()).then(|| mean(&times)))?;
         Ok(match scores.len() == self.request.splits {
             true => Evaluation::Complete(scores, first_filter),
             false => Evaluation::Pruned(mean(&scores)),
         })
+    }
+}
+
+#[cfg(test)]
+pub(in crate::experiment::auto) mod tests {
+    use super::*;
+    use crate::data;
+    use crate::experiment::auto::GraphOrigin;
+    use std::path::Path;
+
+    /// The trials of a request on a public graph, without a time limit.
+    pub fn portfolio_trials<'a>(request: &'a AutoRequest, folder: &Path) -> PortfolioTrials<'a> {
+        let dataset = Arc::new(data::load(&request.graph).unwrap());
+        let hold_out = HoldOut::new(&dataset, request, GraphOrigin::Public).unwrap();
+        let splits = &hold_out.validation;
+        let members = MemberStore::open(folder, dataset.clone(), splits, request.seed).unwrap();
+        PortfolioTrials {
+            request,
+            objective: Objective::Accuracy,
+            dataset,
+            hold_out,
+            members,
+            clock: BudgetClock::start(None),
+            standardise: false,
+        }
+    }
+
+    #[test]
+    fn finished_run_is_kept_even_if_it_was_slow() {
+        let folder = tempfile::tempdir().unwrap();
+        let request = AutoRequest::new("csbm:nodes=60", "s");
+        let trials = portfolio_trials(&request, folder.path());
+        let entry = request.portfolio.entries[0].clone();
+        // No time: too slow after the first epoch.
+        let limit = RunLimit { seconds: Some(0.0), may_skip: true };
+        let run = |max_epochs: &str| {
+            let mut hyper = entry.hyper.clone();
+            hyper.set("max_epochs", max_epochs).unwrap();
+            let (entry, model) = (entry.name.clone(), entry.model);
+            let configuration = Configuration { entry, is_tuned: false, model, hyper };
+            let setup = trials.setup(&configuration).unwrap();
+            trials.train_split((&configuration, &setup), 0, 1, limit, &|| true).unwrap()
+        };
+        assert!(matches!(run("2"), SplitRun::TooSlow(_)));
+        assert!(matches!(run("1"), SplitRun::Scored { .. }));
     }
 }

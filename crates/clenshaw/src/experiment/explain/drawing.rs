@@ -5,12 +5,14 @@ use crate::graph::{self, Graph};
 use crate::report::{DrawnNode, NeighbourhoodDrawing};
 use crate::train::Attribution;
 
-/// The maximum number of contributing nodes that are drawn, not counting the nodes on the paths to them.
+/// The maximum number of nodes that are drawn because of their contributions; those on the paths to them come in
+/// addition.
 const DRAWN_NODES: usize = 16;
 /// Longer names are cut to this number of characters, followed by an ellipsis.
 const NAME_LENGTH: usize = 16;
 
-/// Draws a node, the nodes with the largest contributions and a shortest path to each of them.
+/// Draws a node, the nodes with the largest contributions to the margin, in either direction, a shortest path to
+/// each of them, and all edges between these nodes. `distances` are those from the node.
 pub(super) fn draw(
     explainer: &Explainer<'_>,
     node: usize,
@@ -65,8 +67,8 @@ pub(super) fn draw(
     }
 }
 
-/// The nodes on a shortest path from `far` to the centre, without `far` but with the centre; empty if they are
-/// not connected.
+/// The nodes on a shortest path from `far` to the centre, without `far` but with the centre; empty if `far` is the
+/// centre or not connected to it.
 fn path_to_centre(graph: &Graph, far: u32, distances: &[Option<usize>]) -> Vec<u32> {
     let (mut path, mut u) = (vec![], far);
     while let Some(distance) = distances[u as usize].filter(|&distance| distance > 0) {
@@ -78,7 +80,7 @@ fn path_to_centre(graph: &Graph, far: u32, distances: &[Option<usize>]) -> Vec<u
     path
 }
 
-/// The name, cut after [`NAME_LENGTH`] characters.
+/// The name; if it has more than [`NAME_LENGTH`] characters, cut and with an ellipsis.
 fn short(name: &str) -> String {
     match name.char_indices().nth(NAME_LENGTH) {
         Some((end, _)) => format!("{}…", &name[..end]),

@@ -17,13 +17,13 @@ pub struct Explanation {
     pub seed: u64,
     /// Score and probability of every class, the most likely first.
     pub classes: Vec<ClassProbability>,
-    /// The class of the node; `None` if it is unknown.
+    /// The label of the node; `None` if it has none.
     pub label: Option<String>,
-    /// The part of the split that contains the node, or empty.
+    /// The part of the split that contains the node: `train`, `val` or `test`, or empty if none does.
     pub part: &'static str,
     /// The number of neighbours.
     pub degree: usize,
-    /// The labels of the neighbours, the most frequent class first.
+    /// The labels of the labelled neighbours, the most frequent class first.
     pub neighbour_labels: Vec<ClassShare>,
     /// How the contributions of nodes were computed.
     pub method: AttributionMethod,
@@ -40,16 +40,16 @@ pub struct Explanation {
     pub hops: Vec<HopContribution>,
     /// The nodes with the largest contributions to the margin, in either direction.
     pub nodes: Vec<NodeContribution>,
-    /// The sum of the contributions of all other nodes.
+    /// The sum of the contributions of all other nodes within reach.
     pub other_nodes: OtherContributions,
     /// The terms of the polynomial, for models whose scores are a polynomial filter of a value per node;
     /// `None` for others.
     pub terms: Option<PolynomialTerms>,
-    /// The contributions of features.
+    /// The contributions of features to the total.
     pub features: FeatureContributions,
     /// The training nodes with the most similar representation.
     pub nearest: NearestNodes,
-    /// What limits the meaning of these numbers.
+    /// Warnings about the accuracy of these numbers and about changed data.
     pub notes: Vec<String>,
     /// The node, the nodes that contribute most, and the paths from them to the node.
     #[serde(skip)]
@@ -99,23 +99,23 @@ pub struct NodeContribution {
     pub index: usize,
     /// The distance in edges; `None` if it is not connected to the explained one.
     pub hop: Option<usize>,
-    /// The class of the node; `None` if it is unknown.
+    /// The label of the node; `None` if it has none.
     pub label: Option<String>,
     /// The predicted class.
     pub predicted: String,
-    /// The part of the split that contains it, or empty.
+    /// The part of the split that contains it: `train`, `val` or `test`, or empty if none does.
     pub part: &'static str,
     /// Its contribution.
     #[serde(flatten)]
     pub contribution: Contribution,
 }
 
-/// The sum of contributions that are not listed one by one.
+/// The sum of the contributions of nodes or features that are not listed one by one.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct OtherContributions {
-    /// Their number.
+    /// The number of these nodes or features.
     pub count: usize,
-    /// Their sum.
+    /// The sum of their contributions.
     #[serde(flatten)]
     pub contribution: Contribution,
 }
@@ -150,7 +150,7 @@ pub struct FeatureContribution {
     pub contribution: Contribution,
 }
 
-/// The training nodes whose representations are closest to that of the explained node.
+/// The training nodes, without the explained node itself, whose representations are closest to its own.
 #[derive(Clone, Debug, Serialize)]
 pub struct NearestNodes {
     /// The values that are compared.
@@ -176,7 +176,7 @@ pub struct NearNode {
     pub node: String,
     /// Its number, from 0.
     pub index: usize,
-    /// Its class.
+    /// Its label.
     pub label: String,
     /// The Euclidean distance of the representations.
     pub distance: f64,

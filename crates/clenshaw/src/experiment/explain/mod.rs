@@ -1,8 +1,8 @@
-//! Explanations of single predictions: what nodes and features contribute to the score of a node.
+//! Explanations of single predictions: how much nodes and features contribute to the score of a node.
 //!
 //! The margin, the score of the predicted class minus that of the runner-up, is more meaningful than the
 //! score: adding the same number to all scores of a node does not change its probabilities, so
-//! contributions to a single score include a part that explains nothing. Both are returned.
+//! contributions to a single score include a part that explains nothing. Contributions to both are returned.
 
 mod drawing;
 mod explanation;
@@ -105,7 +105,7 @@ fn find_node(dataset: &Dataset, text: &str) -> Result<usize> {
     })
 }
 
-/// The names most similar to a text, as a list for an error message.
+/// The [`SIMILAR_NAMES`] names most similar to a text, as a list for an error message.
 fn similar(names: &[String], text: &str) -> String {
     let lower = text.to_lowercase();
     let mut ranked: Vec<(f64, &String)> = names
@@ -122,16 +122,20 @@ pub(super) struct Explainer<'a> {
     model: &'a TrainedModel,
     dataset: &'a Dataset,
     split: &'a Split,
+    /// The model's predictions for all nodes, `[n, C]`.
     probabilities: &'a Mat<f32>,
+    /// For each node, the part of the split that contains it, or empty.
     parts: Vec<&'static str>,
     representation: Representation,
     /// The representation of every node.
     values: Mat<f32>,
+    /// Empty if the features have no names.
     feature_names: Vec<String>,
 }
 
 impl<'a> Explainer<'a> {
-    /// Fails if there are fewer than two classes or the graph does not match the model.
+    /// Computes the representation of every node. Fails if there are fewer than two classes or the graph does not
+    /// match the model.
     pub fn new(
         model: &'a TrainedModel,
         dataset: &'a Dataset,
@@ -163,8 +167,8 @@ impl<'a> Explainer<'a> {
         })
     }
 
-    /// Explains the prediction of one node; also returns the number of arithmetic operations that this took.
-    /// Fails if the explanation would exceed the limits.
+    /// Explains the prediction of one node; also returns [`Attribution::operations`]. Fails if the explanation would
+    /// exceed the limits.
     pub fn explain(&self, node: usize, limits: &AttributionLimits) -> Result<(Explanation, f64)> {
         let order = self.classes_by_probability(node);
         let target = AttributionTarget { node, class: order[0], other: order[1] };
@@ -209,7 +213,7 @@ impl<'a> Explainer<'a> {
         self.dataset.node_names.get(node).map_or_else(|| node.to_string(), String::clone)
     }
 
-    /// The name of the class of a node; `None` if it is unknown.
+    /// The name of the labelled class of a node; `None` if it has no label.
     fn label(&self, node: usize) -> Option<String> {
         self.dataset.y[node].map(|class| self.dataset.class_names[class as usize].clone())
     }
@@ -222,7 +226,7 @@ impl<'a> Explainer<'a> {
         order
     }
 
-    /// The labels of the neighbours of a node, the most frequent class first.
+    /// The labels of the labelled neighbours of a node, the most frequent class first.
     fn neighbour_labels(&self, node: usize) -> Vec<ClassShare> {
         let mut counts = vec![0; self.dataset.n_classes()];
         let neighbours = self.dataset.graph.neighbours(node).iter();
@@ -244,7 +248,7 @@ impl<'a> Explainer<'a> {
         shares
     }
 
-    /// The nodes that contribute most, and the sum of the others.
+    /// The nodes that contribute most to the margin, and the sum of the others.
     fn strongest_nodes(
         &self,
         attribution: &Attribution,
@@ -265,7 +269,7 @@ impl<'a> Explainer<'a> {
         (strongest.into_iter().map(node).collect(), others)
     }
 
-    /// The features that contribute most, and the sum of the others.
+    /// The features that contribute most to the margin, and the sum of the others.
     fn features(&self, attribution: &Attribution) -> FeatureContributions {
         let parts = attribution.by_feature.iter().copied().enumerate().collect();
         let (strongest, others) = split_strongest(parts, LISTED_FEATURES);
@@ -307,8 +311,8 @@ impl<'a> Explainer<'a> {
         NearestNodes { representation: self.representation, nodes }
     }
 
-    /// Warnings if the model uses reduced precision, or if the sum of the integrated gradients is off by more
-    /// than 1%.
+    /// Warnings if the model uses reduced precision, or if the error of the integrated gradients of features exceeds
+    /// 1% of the change of the margin.
     fn notes(&self, attribution: &Attribution) -> Vec<String> {
         let mut notes = vec![];
         if self.model.hp().choice::<GatherPrecision>("gather") == GatherPrecision::Bf16 {
@@ -331,7 +335,7 @@ impl<'a> Explainer<'a> {
     }
 }
 
-/// The contributions with the largest absolute margins, and the sum of the others.
+/// The `n` contributions with the largest absolute margins, and the sum of the others.
 fn split_strongest(
     mut parts: Vec<(usize, Contribution)>,
     n: usize,

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::experiment::{AutoAnswer, ConfigurationRow, Estimate};
 use serde::Serialize;
 
+/// What the page shows about the choice of an answer; see [`AutoAnswer`] for the fields.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ChoiceReport {
     /// The name of the score that was maximised.
@@ -21,6 +22,7 @@ pub(super) struct ChoiceReport {
     seconds: f64,
 }
 
+/// The best single model.
 #[derive(Clone, Debug, Serialize)]
 struct SingleReport {
     name: String,

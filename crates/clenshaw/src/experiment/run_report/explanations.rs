@@ -13,7 +13,7 @@ const MAX_EXPLAINED: usize = 20;
 /// The explanations of a run use at most this number of arithmetic operations: a few seconds of CPU time.
 const MAX_OPERATIONS: f64 = 5e9;
 
-/// Explanations by node number, and a sentence about the choice of nodes.
+/// Explanations by node number, and a note about the choice of nodes.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ExplanationReport {
     nodes: BTreeMap<usize, Explanation>,
@@ -21,7 +21,8 @@ pub(super) struct ExplanationReport {
 }
 
 impl ExplanationReport {
-    /// Explains the centre of the drawing and the most confident mistakes, as far as the limits allow.
+    /// Explains the centre of the drawing and the most confident mistakes on test nodes, until an explanation
+    /// fails or a limit is reached.
     pub fn new(
         model: &TrainedModel,
         dataset: &Dataset,

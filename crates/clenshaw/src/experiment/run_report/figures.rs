@@ -21,8 +21,8 @@ pub struct Figure {
 }
 
 impl Report {
-    /// The figures of the page. With several runs, the name of a figure of one run starts with its model and
-    /// seed.
+    /// The figures of the page. With several runs, the name of a figure of one run starts with its model and seed,
+    /// and a number if two runs have the same.
     pub fn figures(&self) -> Vec<Figure> {
         let mut figures = vec![];
         figures.extend(self.study.as_ref().into_iter().flat_map(StudyReport::figures));
@@ -86,8 +86,9 @@ impl Report {
         figures
     }
 
-    /// The absolute responses of all runs, each divided by its largest value, at the frequencies selected by
-    /// [`FilterReport::where_present`](super::filter::FilterReport::where_present).
+    /// The absolute responses of the runs that have a filter, each divided by its largest value, at the
+    /// frequencies selected by
+    /// [`FilterReport::where_present`](super::filter::FilterReport::where_present); `None` without such runs.
     fn overlaid_filters(&self, title: &str) -> Option<Figure> {
         let drawable = self.runs.iter().filter_map(|run| {
             let response = run.filter.response.as_ref()?;
@@ -118,7 +119,7 @@ impl Report {
     }
 }
 
-/// A prefix of file names, different for every run.
+/// A prefix of file names that is not in `used`; adds it.
 fn run_prefix(run: &RunReport, used: &mut BTreeSet<String>) -> String {
     let base = format!("{}-seed-{}", run.model, run.seed);
     let prefix = (1..)
@@ -164,11 +165,14 @@ fn run_figures(run: &RunReport, graph: &GraphReport) -> Vec<Figure> {
     figures.into_iter().flatten().collect()
 }
 
-/// The learned response over the eigenvalues and, if training has changed it, the initial one.
+/// The response over the eigenvalues and, if training has changed it, the initial one; only the eigenvalues if
+/// there is no filter.
 fn response(run: &RunReport, title: &str) -> Figure {
     let filter = &run.filter;
     let initial = filter.initial.as_ref().filter(|_| filter.is_learned());
-    let lines = [("learned", filter.response.as_ref()), ("initial", initial)];
+    // As on the page: the filters of some models, such as APPNP, are not learned.
+    let name = if initial.is_some() { "learned" } else { "filter" };
+    let lines = [(name, filter.response.as_ref()), ("initial", initial)];
     let series = lines.into_iter().filter_map(|(name, response)| {
         Some(LineSeries { name: name.into(), points: filter.on_spectrum(response?) })
     });
@@ -199,7 +203,7 @@ fn coefficients(run: &RunReport, title: &str) -> Option<Figure> {
     Some(figure("coefficients", &plot))
 }
 
-/// Bars around the positions 0, 1, ...
+/// One bar per value, from `i + from` to `i + to` for value `i`.
 fn bars(
     name: &str,
     colour: usize,
@@ -246,7 +250,7 @@ fn curve(values: &[Option<f64>]) -> Vec<(f64, f64)> {
     points.filter_map(|(i, value)| Some((i as f64 + 1.0, (*value)?))).collect()
 }
 
-/// A plot of lines over epochs; `None` if all lines are empty.
+/// A plot over epochs; `None` if there is no line with points.
 fn epoch_plot(name: &str, title: &str, label: &str, layers: Vec<PlotLayer>) -> Option<Figure> {
     let points: Vec<(f64, f64)> = layers
         .iter()
@@ -267,7 +271,7 @@ fn kept_epoch(run: &RunReport) -> PlotLayer {
     PlotLayer::VerticalRule(run.best_epoch as f64, format!("kept: epoch {}", run.best_epoch))
 }
 
-/// The training and validation losses over epochs.
+/// The training and validation losses over epochs; `None` without epochs.
 fn loss(run: &RunReport, title: &str) -> Option<Figure> {
     let training: Vec<Option<f64>> = run.epochs.train_loss.iter().copied().map(Some).collect();
     let mut layers = vec![PlotLayer::line("training", 0, curve(&training))];
@@ -369,6 +373,22 @@ fn drawing(run: &RunReport, names: &[String], title: &str) -> Option<Figure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data;
+    use crate::train::Trainer;
+
+    #[test]
+    fn filter_without_parameters_is_not_called_learned() {
+        for (model, name) in [("appnp", "filter"), ("gpr-gnn", "learned")] {
+            let data = data::load("csbm:nodes=90").unwrap();
+            let trainer = Trainer::new(model).unwrap().set("max_epochs", 5).unwrap();
+            let run = trainer.fit(data).unwrap();
+            let figures = Report::from_fit(&(&run).into(), 1).unwrap().figures();
+            let response = figures.iter().find(|figure| figure.name == "response").unwrap();
+            let names = ["filter", "learned"];
+            let shown = names.map(|name| response.svg.contains(&format!(">{name}</text>")));
+            assert_eq!(shown, names.map(|other| other == name), "{model}");
+        }
+    }
 
     #[test]
     fn wilson_interval_of_a_half() {

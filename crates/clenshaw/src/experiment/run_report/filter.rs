@@ -17,11 +17,12 @@ const POINTS: usize = 201;
 const DENSITY_BINS: usize = 80;
 /// The number of frequency bands of the signals' energy.
 const BANDS: usize = 10;
-/// Below these shares of eigenvalues and of energy, a frequency does not count as present in the graph.
+/// With at least this share of the eigenvalues, a frequency counts as present in the graph.
 const PRESENT_EIGENVALUES: f64 = 0.005;
+/// With at least this share of the energy of the labels or the features, a frequency counts as present as well.
 const PRESENT_ENERGY: f64 = 0.02;
-/// The page shows the filter after at most this number of epochs.
-const MAX_EPOCHS: usize = 60;
+/// The page shows at most this number of the filters recorded during a run.
+const MAX_FILTERS: usize = 60;
 /// The energy of the features is estimated from this number of random combinations of them.
 const PROJECTIONS: usize = 16;
 
@@ -30,7 +31,8 @@ const PROJECTIONS: usize = 16;
 pub(super) struct FilterReport {
     /// The frequencies at which responses are sampled.
     mu: Vec<f64>,
-    /// The learned response, the mean if there are several channels; `None` for models without a filter.
+    /// The response of the trained model, the mean if there are several channels; `None` for models without a
+    /// filter.
     pub(super) response: Option<Vec<f64>>,
     /// The first recorded response: that before training or, in runs of early versions, after the first epoch.
     pub(super) initial: Option<Vec<f64>>,
@@ -48,7 +50,7 @@ pub(super) struct FilterReport {
     note: Option<String>,
 }
 
-/// The filter after some of the epochs.
+/// The filter before training and after some of the epochs, as far as it is recorded.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FilterHistory {
     epochs: Vec<usize>,
@@ -68,6 +70,7 @@ pub(super) struct Density {
 /// The share of each signal's energy in bands of equal width from mu = -1 to mu = 1.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct BandEnergy {
+    /// The borders of the bands, one more than there are bands.
     pub(super) edges: Vec<f64>,
     pub(super) labels: Vec<f64>,
     pub(super) features: Vec<f64>,
@@ -106,7 +109,8 @@ impl FilterReport {
         }
     }
 
-    /// The points of a response between the lowest and the highest eigenvalue; elsewhere it has no effect.
+    /// The points of a response between the lowest and the highest bin with eigenvalues; elsewhere it has no
+    /// effect. All points if the density is not known.
     pub fn on_spectrum(&self, response: &[f64]) -> Vec<(f64, f64)> {
         let bins = self.histogram().bins;
         let low = bins.first().map_or(-1.0, |bin| bin.0);
@@ -123,9 +127,9 @@ impl FilterReport {
     }
 
     /// The points of a response between the lowest and the highest bin that counts as present in the graph, and
-    /// the largest absolute value there. A bin counts if it has a sufficient share of the eigenvalues or of the
-    /// energy of labels or features, as in `report/html/microscope.js`; if none does, all bins with eigenvalues
-    /// count.
+    /// the largest absolute value there. Of the bins with eigenvalues, those count that have a sufficient share
+    /// of the eigenvalues or of the energy of labels or features, as in `report/html/microscope.js`; all of them
+    /// if none has.
     pub fn where_present(&self, response: &[f64]) -> (Vec<(f64, f64)>, f64) {
         let has_energy = |shares: &[f64], mu: f64| {
             let band = ((mu + 1.0) / 2.0 * BANDS as f64) as usize;
@@ -149,7 +153,7 @@ impl FilterReport {
         (points, largest)
     }
 
-    /// The bins of the density with eigenvalues.
+    /// The bins of the density with eigenvalues; empty if the density is not known.
     pub fn histogram(&self) -> Histogram {
         let Some(density) = &self.density else {
             return Histogram { name: "eigenvalues".into(), bins: vec![] };
@@ -168,7 +172,7 @@ impl FilterReport {
 }
 
 impl FilterReport {
-    /// The filter of a run in progress, whose energies are not computed; `None` if no coefficients are known.
+    /// The filter of a followed run, whose energies are not computed; `None` if no valid coefficients are known.
     pub fn of_progress(
         info: &ModelInfo,
         progress: &TrainingProgress,
@@ -231,15 +235,15 @@ fn note(model: &TrainedModel, dataset: &Dataset) -> Option<String> {
 }
 
 impl FilterHistory {
-    /// The filter after evenly spaced epochs, the first and the last included; `None` if none is known, or one
-    /// has more coefficients than its basis allows, as in a damaged file.
+    /// Evenly spaced entries of `filters`, the first and the last included, in the basis of `learned`; `None` if
+    /// `filters` is empty, or an entry has more coefficients than the basis allows, as in a damaged file.
     pub fn new(learned: &Filter, filters: &[EpochFilter]) -> Option<Self> {
         let max_terms = learned.basis.max_terms();
         if filters.iter().any(|filter| filter.coefficients.len() > max_terms) {
             return None;
         }
         let last = filters.len().checked_sub(1)?;
-        let n = filters.len().min(MAX_EPOCHS);
+        let n = filters.len().min(MAX_FILTERS);
         let position = |i: usize| if n > 1 { i * last / (n - 1) } else { 0 };
         let chosen: Vec<&EpochFilter> = (0..n).map(|i| &filters[position(i)]).collect();
         let response = |filter: &&EpochFilter| -> Vec<f64> {
@@ -258,7 +262,7 @@ impl FilterHistory {
 }
 
 impl BandEnergy {
-    /// `None` if a signal is constant, such as predictions that are the same for every node.
+    /// `None` if a signal is constant, for example if predictions are the same for every node.
     fn new(
         p: &Operator,
         model: &TrainedModel,

@@ -15,11 +15,11 @@ pub struct FittedRun<'a> {
     pub dataset: &'a Dataset,
     /// The training, validation and test nodes.
     pub split: &'a Split,
-    /// Every epoch.
+    /// The epochs of the training; empty if they are unknown.
     pub epochs: &'a [Epoch],
     /// The initial filter and the filter after every epoch; may be empty.
     pub filters: &'a [EpochFilter],
-    /// The epoch whose weights were kept.
+    /// The epoch whose weights were kept; 0 if it is unknown.
     pub best_epoch: usize,
     /// Training time in seconds; NaN if it is unknown.
     pub seconds: f64,

@@ -1,4 +1,5 @@
-//! The contents of a report page: everything that it shows about runs or a study, as plain data.
+//! The contents of a report page: everything that it shows about runs, a study or an answer of `auto`, as plain
+//! data.
 //!
 //! `report::html_page` embeds this data, as JSON, into the page; `report/html/` has the scripts that
 //! display it.
@@ -35,7 +36,7 @@ use std::path::{Path, PathBuf};
 pub use study::ReportedStudy;
 use study::{StoredStudy, StudyGraph, StudyReport};
 
-/// The contents of a report page, about finished runs on one graph or about a study.
+/// The contents of a report page, about finished runs on one graph, a study or an answer of `auto`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The version of this format.
@@ -48,7 +49,9 @@ pub struct Report {
     live: bool,
     /// `None` if it is the graph of a study and not available.
     graph: Option<GraphReport>,
+    /// Empty for a study; the best single model for an answer of `auto`.
     runs: Vec<RunReport>,
+    /// `None` unless there are several runs.
     comparison: Option<ComparisonReport>,
     /// How the answer of `auto` was chosen; not part of other reports.
     choice: Option<ChoiceReport>,
@@ -62,7 +65,7 @@ pub struct Report {
 /// What the page shows about a run.
 #[derive(Clone, Debug, Serialize)]
 struct RunReport {
-    /// The model, with the settings that distinguish it from other runs of the same model on the page.
+    /// The name of the run on the page, see [`comparison::run_names`].
     name: String,
     /// The name and the seed.
     label: String,
@@ -77,14 +80,14 @@ struct RunReport {
     state: &'static str,
     /// `None` without test nodes.
     scores: Option<ScoreReport>,
-    /// The scores of all finished runs of the folder.
+    /// The scores of all finished runs with these settings.
     all_seeds: Vec<SeedScore>,
     /// The statistics of these scores.
     summary: ScoreSummary,
     seconds: f64,
     best_epoch: usize,
     epochs: EpochColumns,
-    /// See [`NodeList::confusion`]; `None` without test nodes.
+    /// The confusion of the test nodes, see [`NodeList::confusion`]; `None` without test nodes.
     confusion: Option<Vec<Vec<usize>>>,
     /// `None` without test nodes.
     per_class: Option<Vec<ClassScores>>,
@@ -111,7 +114,7 @@ struct ScoreReport {
     majority_share: f64,
 }
 
-/// The score and the training time of one of the runs of a folder.
+/// The scores and the training time of one of several runs.
 #[derive(Clone, Debug, Serialize)]
 struct SeedScore {
     seed: u64,
@@ -120,9 +123,11 @@ struct SeedScore {
     seconds: f64,
 }
 
-/// Mean, standard deviation and interval; the latter two are `None` for a single run.
+/// Mean, standard deviation and interval of the score in the metric of the data set; the latter two are `None` for
+/// fewer than two runs.
 #[derive(Clone, Debug, Serialize)]
 struct ScoreSummary {
+    /// The number of runs.
     runs: usize,
     mean: f64,
     std: Option<f64>,
@@ -261,7 +266,7 @@ impl Report {
         Ok(())
     }
 
-    /// The name of the study; `None` for runs.
+    /// The name of the study; `None` if the report is about runs.
     pub fn study_name(&self) -> Option<&str> {
         self.study.as_ref().map(StudyReport::name)
     }
@@ -297,7 +302,8 @@ struct LoadedRun {
 }
 
 impl LoadedRun {
-    /// Reads a run and loads its graph; fails if the graph or the split has changed since training.
+    /// Reads a run and loads its graph; fails if there is no such run, or if the graph or the split has changed
+    /// since training.
     fn read(run: &ReportedRun, store: &Store) -> Result<Self> {
         let place = run.folder.display().to_string();
         let (files, request) = RunFolder::open_existing(&run.folder)?;
@@ -429,7 +435,7 @@ impl RunParts<'_> {
     }
 }
 
-/// The seed and the score of every run, in the metric of the data set; the accuracy if there is no ROC AUC.
+/// The seed and the score of every run, in this metric; the accuracy if a run has no ROC AUC.
 fn scores(records: &[RunRecord], metric: Metric) -> impl Iterator<Item = (u64, f64)> + '_ {
     records.iter().map(move |record| {
         let score = match metric {

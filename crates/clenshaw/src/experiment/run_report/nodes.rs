@@ -17,7 +17,7 @@ const CONFIDENCE_BINS: usize = 10;
 /// The number of intervals of local homophily.
 const HOMOPHILY_BINS: usize = 5;
 
-/// Facts about every node; every list has one entry per node.
+/// Facts about the nodes; every list has one entry per node.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct NodeList {
     /// `None` if the nodes have no names.
@@ -33,10 +33,10 @@ pub(super) struct NodeList {
     /// The share of labelled neighbours that have the node's class; `None` if the node or all of its
     /// neighbours are unlabelled.
     homophily: Vec<Option<f64>>,
-    /// The probability of every class, rounded to three decimals; `None` if there are more than
-    /// [`MAX_PROBABILITIES`].
+    /// The probability of every class, rounded to three decimals; `None` if these are more than
+    /// [`MAX_PROBABILITIES`] numbers.
     probabilities: Option<Vec<Vec<f32>>>,
-    /// Whether the page lists only some of the nodes.
+    /// Whether only the first [`MAX_LISTED`] nodes are listed.
     truncated: bool,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct ClassScores {
     precision: Option<f64>,
     recall: Option<f64>,
     f1: Option<f64>,
-    /// The number of nodes of the class.
+    /// The number of scored nodes of the class.
     support: usize,
 }
 
@@ -78,7 +78,7 @@ pub(super) struct ConfidenceBin {
     pub(super) accuracy: f64,
 }
 
-/// A drawing of some nodes: their numbers and positions, and the edges between them as indices of `nodes`.
+/// A drawing of some or all nodes: their numbers and positions, and the edges between them as indices of `nodes`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct DrawingReport {
     pub(super) nodes: Vec<u32>,
@@ -142,8 +142,8 @@ impl NodeList {
         self.label_of(node) >= 0 && !self.is_correct(node)
     }
 
-    /// The centre of the drawing: the most confident mistake on a test node that has neighbours or, if there
-    /// is none, the node with the most neighbours.
+    /// The centre of the drawing of a large graph: the most confident mistake on a test node that has neighbours
+    /// or, if there is none, a node with the most neighbours.
     fn centre(&self, graph: &Graph, test: &[usize]) -> usize {
         let mistakes = test.iter().filter(|&&node| !self.is_correct(node));
         let connected = mistakes.filter(|&&node| graph.degree(node) > 0);
@@ -152,7 +152,7 @@ impl NodeList {
         centre.copied().or_else(most_neighbours).unwrap_or(0)
     }
 
-    /// At most `n` nodes to explain: the centre of the drawing, then the most confident mistakes on test nodes.
+    /// At most `n` nodes to explain: the [centre](Self::centre), then the most confident mistakes on test nodes.
     pub fn to_explain(&self, graph: &Graph, n: usize) -> Vec<usize> {
         let test = self.test_nodes();
         let centre = self.centre(graph, &test);

@@ -25,7 +25,7 @@ pub struct ProgressReport {
     split: String,
     seed: u64,
     state: RunState,
-    /// Why training failed.
+    /// Why training failed, if it did.
     failure: Option<String>,
     max_epochs: usize,
     seconds: f64,
@@ -33,11 +33,11 @@ pub struct ProgressReport {
     epochs: EpochColumns,
     filter: Option<FilterReport>,
     scores: Option<ScoreReport>,
-    /// The finished runs of the folder.
+    /// The scores of the finished runs of the folder.
     all_seeds: Vec<SeedScore>,
 }
 
-/// The epochs and filters added since a [`ProgressReport`] or the previous update.
+/// The epochs added since a [`ProgressReport`] or the previous update, and a selection of the filters.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProgressUpdate {
     /// The number of epochs that were reported before.
@@ -45,7 +45,7 @@ pub struct ProgressUpdate {
     seconds: f64,
     best_epoch: Option<usize>,
     epochs: EpochColumns,
-    /// The filters recorded since then, which may belong to epochs that were already reported.
+    /// Filters recorded since then, which may belong to epochs that were already reported.
     filters: Option<FilterHistory>,
 }
 

@@ -39,13 +39,13 @@ pub(super) struct StudyReport {
     objective: String,
     /// Whether values are shares, to be shown in percent.
     is_share: bool,
-    /// Graph, model and split; empty if the study does not record them.
+    /// The labels and values in the head of the page; empty if the study does not record them.
     facts: Vec<(&'static str, String)>,
-    /// The hyper-parameters that are not tuned, and their values.
+    /// The hyper-parameters that no trial tunes, and their values; empty if the study does not record them.
     fixed: BTreeMap<String, String>,
     parameters: Vec<ParameterReport>,
     trials: Vec<TrialReport>,
-    /// Empty if there are too few complete trials.
+    /// Empty if there are fewer than [`MIN_TRIALS_FOR_IMPORTANCE`] complete trials.
     importances: Vec<Importance>,
     best: Option<BestTrial>,
     notes: Vec<String>,
@@ -81,7 +81,7 @@ struct Importance {
     importance: f64,
 }
 
-/// The best trial of the study.
+/// The best complete trial of the study.
 #[derive(Clone, Debug, Serialize)]
 struct BestTrial {
     number: u64,
@@ -104,7 +104,7 @@ pub(super) struct StoredStudy {
     trials: Vec<Trial>,
     /// The request that the trials vary; `None` if the study does not record it. See [`stored_request`].
     request: Option<Result<Request>>,
-    /// The graph, the split and the seed of a study of `auto`; empty for others.
+    /// See [`auto_facts`].
     auto_facts: Vec<(&'static str, String)>,
 }
 
@@ -169,7 +169,7 @@ impl StoredStudy {
     pub fn report(&self, graph: &StudyGraph) -> StudyReport {
         let trials = &self.trials;
         let request = self.request();
-        let complete: Vec<&Trial> = trials.iter().filter(|trial| is_complete(trial)).collect();
+        let complete: Vec<&Trial> = trials.iter().filter(|trial| has_finite_value(trial)).collect();
         let has_enough = complete.len() >= MIN_TRIALS_FOR_IMPORTANCE;
         let importances = has_enough.then(|| param_importances(trials, self.direction));
         StudyReport {
@@ -224,7 +224,8 @@ impl StoredStudy {
 }
 
 impl ReportedStudy<'_> {
-    /// The chosen study; fails if it does not exist, or if there are several and none is chosen.
+    /// The chosen study, see [`ReportedStudy::name`]; fails if it does not exist, or if there are several and
+    /// none is chosen.
     fn find(&self) -> Result<StudySummary> {
         let mut studies = self.storage.studies()?;
         let place = self.location.to_string();
@@ -272,11 +273,11 @@ impl TrialReport {
 }
 
 /// Whether the trial is complete with a finite value.
-fn is_complete(trial: &Trial) -> bool {
+fn has_finite_value(trial: &Trial) -> bool {
     trial.state == TrialState::Complete && trial.value.is_some_and(f64::is_finite)
 }
 
-/// The best of the complete trials, the first one in a tie; `None` if there are none.
+/// The best of these complete trials, the first one in a tie; `None` if there are none.
 fn best<'a>(complete: &[&'a Trial], direction: Direction) -> Option<&'a Trial> {
     let loss = |trial: &Trial| match direction {
         Direction::Minimize => trial.value.unwrap_or(f64::INFINITY),
@@ -296,7 +297,7 @@ fn facts(request: &Request) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The facts of a study of `auto`; empty for other studies.
+/// The labels and values in the head of the page of a study of `auto`; empty for other studies.
 fn auto_facts(user: &Attributes) -> Vec<(&'static str, String)> {
     if !user.contains_key(AUTO_PORTFOLIO) {
         return vec![];
@@ -310,7 +311,7 @@ fn auto_facts(user: &Attributes) -> Vec<(&'static str, String)> {
     keys.into_iter().filter_map(fact).collect()
 }
 
-/// The hyper-parameters that no trial tunes.
+/// The hyper-parameters that no trial tunes, and their values.
 fn fixed(request: &Request, trials: &[Trial]) -> BTreeMap<String, String> {
     let is_tuned = |name: &str| trials.iter().any(|trial| trial.params.contains_key(name));
     let fixed = request.hyper.recorded().filter(|(hyper, _)| !is_tuned(hyper.name));
@@ -505,12 +506,12 @@ fn positions(
     (ticks, numbers.into_iter().map(|value| value.map(place)).collect())
 }
 
-/// The relative position of a value between `low` and `high`; 0.5 if these are equal.
+/// The relative position of a value between `low` and `high`; 0.5 unless `low < high`.
 fn fraction(value: f64, low: f64, high: f64) -> f64 {
     if high > low { (value - low) / (high - low) } else { 0.5 }
 }
 
-/// The smallest and the largest value; infinite if there are none.
+/// The smallest and the largest value; infinity and minus infinity if there are none.
 fn min_max(values: &[f64]) -> (f64, f64) {
     let extend = |(low, high): (f64, f64), value: &f64| (value.min(low), value.max(high));
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), extend)

@@ -1,5 +1,5 @@
-//! Evaluation of one trial: trains on one split after another, reports intermediate values, and stops
-//! early if the pruner ends the trial.
+//! Evaluation of one trial of [`tune`](super::tune()): trains on one split after another, reports intermediate
+//! values, and stops early if the pruner ends the trial.
 
 use super::pruning::report_interval;
 use super::stop::StopListener;
@@ -22,7 +22,7 @@ pub(in crate::experiment) struct StudyContext<'a> {
 }
 
 impl StudyContext<'_> {
-    /// Reports an intermediate value; returns whether the pruner ends the trial.
+    /// Stores an intermediate value and emits [`TuneEvent::Reported`]; returns whether the pruner ends the trial.
     pub fn report(&self, trial: &Trial, step: u64, value: f64) -> Result<bool> {
         let is_pruned = self.study.report(trial, step, value)?;
         let number = trial.number;
@@ -31,15 +31,16 @@ impl StudyContext<'_> {
     }
 }
 
-/// The outcome of a trial that did not fail.
+/// The outcome of the evaluation of a trial, other than an error.
 pub(in crate::experiment) enum Evaluation {
-    /// The score on every split, and the filter learned on the first one.
+    /// The score on every split, and the filter learned on the first one, if it is known.
     Complete(Vec<f64>, Option<Response>),
     /// The number and the value of another complete trial with the same configuration.
     Known { duplicate_of: u64, value: f64 },
-    /// The last value reported before the trial was pruned.
+    /// The last intermediate value of a trial that ended before it had a score on every split.
     Pruned(f64),
-    /// The configuration was not evaluated, for this reason, and is not to be tried again.
+    /// The configuration was not evaluated, for this reason, and is not to be tried again. The trial counts as
+    /// failed.
     Skipped(String),
 }
 
@@ -49,7 +50,7 @@ pub(in crate::experiment) fn mean(values: &[f64]) -> f64 {
 
 /// The validation accuracy of the best epoch so far, as chosen by the stopping rule; with the rule `roc-auc`, the
 /// validation ROC AUC.
-fn val_accuracy(stop: EarlyStopping, fit: &Fit) -> f64 {
+fn best_val_score(stop: EarlyStopping, fit: &Fit) -> f64 {
     let best = fit.history()[stop.best_index(fit.history())];
     best.val_roc_auc.or(best.val_accuracy).expect("`tune` rejects splits without validation nodes")
 }
@@ -98,11 +99,8 @@ impl TrialSource for ModelTrials<'_> {
 }
 
 impl ModelTrials<'_> {
-    /// Trains on every split with the settings of the trial, until it is pruned.
-    ///
-    /// `should_continue` is called after every epoch. If it returns `false`, the error is
-    /// [`Error::Interrupted`], unless the same epoch is the last one of a split or the trial is pruned at it.
-    /// Also fails if training diverges or the storage returns an error.
+    /// Trains on every split with the settings of the trial, until it is pruned; errors are those of
+    /// [`TrialSource::evaluate`].
     fn train_splits(
         &self,
         study: &StudyContext<'_>,
@@ -114,28 +112,28 @@ impl ModelTrials<'_> {
         let setup = Setup::new(self.dataset.clone(), request.model, request.hyper.clone())?;
         let setup = Arc::new(setup);
         let stop = EarlyStopping::from_params(setup.hp());
-        let (mut accuracies, mut filter) = (Vec::new(), None);
+        let (mut scores, mut filter) = (Vec::new(), None);
         for (i, split) in self.splits.iter().enumerate() {
             let mut fit = Fit::new(setup.clone(), split, request.seed + i as u64, threads)?;
             if let Some(last) = self.train(study, trial, (&mut fit, stop), should_continue)? {
                 return Ok(Evaluation::Pruned(last));
             }
-            accuracies.push(val_accuracy(stop, &fit));
+            scores.push(best_val_score(stop, &fit));
             if i == 0 && setup.info().filter.is_some() {
                 filter = fit.best_filter();
             }
-            let (done, value) = (i + 1, mean(&accuracies));
+            let (done, value) = (i + 1, mean(&scores));
             let pruned = self.splits.len() > 1 && study.report(trial, done as u64, value)?;
             // Pruning after the last split would save nothing.
             if pruned && done < self.splits.len() {
                 return Ok(Evaluation::Pruned(value));
             }
         }
-        Ok(Evaluation::Complete(accuracies, filter))
+        Ok(Evaluation::Complete(scores, filter))
     }
 
-    /// Trains on one split; returns the last reported value if the trial is pruned before the last epoch,
-    /// `None` otherwise.
+    /// Trains on one split; returns the last reported value if the trial is pruned before the last epoch, and
+    /// `None` if training ends. Fails with [`Error::Interrupted`] if `should_continue` returns `false` before.
     fn train(
         &self,
         study: &StudyContext<'_>,
@@ -147,7 +145,7 @@ impl ModelTrials<'_> {
         let mut pruned = Ok(None);
         let ended = fit.run(|fit, epoch| {
             if interval.is_some_and(|interval| (epoch.epoch as u64).is_multiple_of(interval)) {
-                pruned = report_epoch(study, trial, epoch, val_accuracy(stop, fit));
+                pruned = report_epoch(study, trial, epoch, best_val_score(stop, fit));
             }
             match should_continue() && matches!(pruned, Ok(None)) {
                 true => ControlFlow::Continue(()),
@@ -162,7 +160,7 @@ impl ModelTrials<'_> {
     }
 }
 
-/// Reports the validation accuracy of the best epoch so far; returns it if the pruner ends the trial.
+/// Reports this value after an epoch; returns it if the pruner ends the trial.
 fn report_epoch(
     study: &StudyContext<'_>,
     trial: &Trial,

@@ -5,27 +5,26 @@
 //! value of a trial = mean over splits i = 0..n of the validation accuracy of the best epoch
 //! ```
 //!
-//! Split, initial weights and dropout of split `i` are drawn from the seed `seed + i`, the same in every
-//! trial, so the value of a configuration is a function of its settings and the study's seed. The
-//! configuration of trial `k` is drawn from the study's seed and `k`. Neither the number of workers nor
-//! the number of threads changes the value of a configuration. With several workers, fewer results are
-//! available to the TPE sampler when it proposes a configuration, so it may propose different ones;
-//! random and grid sampling do not depend on results.
+//! Split, initial weights and dropout of split `i` are derived from the seed `seed + i`, the same in every
+//! trial, so on a given graph the value of a configuration is a function of its settings and the study's seed.
+//! The random numbers that choose the configuration of trial `k` are derived from the study's seed and `k`.
+//! Neither the number of workers nor the number of threads changes the value of a configuration. With several
+//! workers, fewer results are available to the TPE sampler when it proposes a configuration, so it may propose
+//! different ones; random and grid sampling do not use results.
 //!
-//! Test labels are not used, except to draw splits that are stratified or balanced by class.
+//! The labels of test nodes are used only to draw the splits.
 //!
-//! No configuration that is running, complete or pruned, or has failed because of its settings, is proposed
+//! A configuration that is running, complete or pruned, or has failed because of its settings, is not proposed
 //! again: `propose.rs` draws several times and then falls back to the grid. A study ends early when its space
 //! is exhausted. If a trial with the configuration of a queued trial is already complete, the queued trial
 //! completes immediately with the same value and the attribute `duplicate_of`.
 //!
-//! Pruned and failed trials do not count as completed. A trial whose training diverges or does not fit into
-//! memory fails, with the reason in its attribute `failed`. An interrupted trial fails as well, and its settings
-//! are queued for the next worker of the study.
+//! Pruned and failed trials do not count towards the target. A trial whose training diverges or does not fit
+//! into memory fails, with the reason in its attribute `failed`. An interrupted trial fails as well, and its
+//! settings are queued for the next worker of the study.
 //!
-//! While trials run, a thread sends heartbeats and requeues the trials of dead workers. After the study
-//! has been opened, calls to an unavailable database are retried for up to an hour or until the study is
-//! cancelled.
+//! While trials run, a thread sends heartbeats and requeues the trials of dead workers. If the database becomes
+//! unavailable, the workers retry their calls for up to an hour or until the study is cancelled.
 
 mod space;
 mod study;
@@ -67,7 +66,7 @@ use std::time::{Duration, Instant};
 /// Scores are maximised.
 pub(super) const DIRECTION: Direction = Direction::Maximize;
 
-/// Everything that determines a study.
+/// A study: what is tuned, how, and when it ends.
 #[derive(Clone, Debug)]
 pub struct TuneRequest {
     /// Graph, model, split and the settings that are not tuned. Its number of runs is the number of
@@ -75,8 +74,8 @@ pub struct TuneRequest {
     pub training: Request,
     /// The name of the study.
     pub study: String,
-    /// The study ends when it has this many complete trials, including earlier ones; pruned and failed trials
-    /// do not count.
+    /// The study ends when it has this many complete trials, earlier ones included; pruned and failed trials do
+    /// not count.
     pub trials: usize,
     /// How configurations are chosen.
     pub sampler: Sampler,
@@ -90,7 +89,8 @@ pub struct TuneRequest {
 
 /// How a study is executed.
 pub struct TuneOptions<'a> {
-    /// Maximum number of threads; it does not change the value of a configuration.
+    /// Number of threads, divided among the parallel trials; each uses at least one. It does not change the value
+    /// of a configuration.
     pub threads: usize,
     /// Maximum number of trials that run in parallel.
     pub jobs: usize,
@@ -100,7 +100,7 @@ pub struct TuneOptions<'a> {
     pub store: &'a Store,
     /// Called with every event, from several threads.
     pub on_event: &'a (dyn Fn(TuneEvent<'_>) + Sync),
-    /// Set to `true` to stop early; finished trials are kept.
+    /// Set to `true` to stop early, also by [`request_study_stop`] of another process; finished trials are kept.
     pub cancel: &'a AtomicBool,
 }
 
@@ -121,9 +121,9 @@ pub(in crate::experiment) trait TrialSource: Sync {
 
     /// Evaluates a trial.
     ///
-    /// `should_continue` is called after every epoch. If it returns `false`, the error is
-    /// [`Error::Interrupted`], unless the trial ends at the same epoch. Also fails if training diverges or the
-    /// storage returns an error.
+    /// `should_continue` is called between epochs; after it has returned `false`, the error is
+    /// [`Error::Interrupted`], unless the trial has just ended. Also fails if training fails or the storage
+    /// returns an error.
     fn evaluate(
         &self,
         study: &StudyContext<'_>,
@@ -151,10 +151,10 @@ pub enum TuneEvent<'a> {
     Reported {
         /// Its number.
         number: u64,
-        /// Number of finished splits; with a single split, number of finished epochs.
+        /// Number of finished splits; in [`tune`] with a single split, number of finished epochs.
         step: u64,
-        /// The mean validation accuracy of the finished splits; with a single split, that of the best epoch
-        /// so far.
+        /// The mean validation score of the finished splits; in [`tune`] with a single split, that of the best
+        /// epoch so far.
         value: f64,
     },
     /// A trial has ended.
@@ -276,11 +276,11 @@ impl TuneRequest {
 /// limit is reached or the study is cancelled; [`TuneResult::end`] states which.
 ///
 /// An existing study is resumed; it is an error if its graph, model, split, number of splits, seed, table
-/// options, tuned hyper-parameters or fixed settings differ. A cancelled study keeps its finished trials.
+/// options or fixed settings differ. A cancelled study keeps its finished trials.
 ///
 /// # Errors
-/// If the request is invalid, the graph cannot be loaded, a split has no validation nodes, the existing study
-/// differs, the storage fails, or twenty trials in a row diverge or do not fit into memory.
+/// If the request is invalid, the graph cannot be loaded, a split cannot be drawn or has no validation nodes, the
+/// existing study differs, the storage fails, or twenty trials in a row diverge or do not fit into memory.
 ///
 /// ```
 /// use clenshaw::data::Store;

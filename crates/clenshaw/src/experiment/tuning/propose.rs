@@ -11,8 +11,8 @@ use clenshaw_tune::{
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The user attribute with the reason why a trial failed because of its settings, or why it was skipped. Its
-/// configuration is not tried again.
+/// The user attribute with the reason why a trial failed because of its settings or was skipped. The
+/// configuration of such a trial is not tried again.
 pub(in crate::experiment) const FAILED: &str = "failed";
 
 /// Attempts with the study's sampler.
@@ -24,8 +24,8 @@ const RANDOM_ATTEMPTS: u64 = 100;
 type TrialValues = BTreeMap<String, f64>;
 
 /// Untried values for trial `number`; `None` if every point of the space has been tried, or if no new one was
-/// drawn from a space that is continuous or has more than a million points. An error of the sampler is
-/// returned, such as that of the grid on such a space.
+/// drawn from a space that is continuous or has more than a million points. With the grid sampler, such a space
+/// is an error.
 pub(super) fn propose(
     request: &TuneRequest,
     pruner: &Pruner,
@@ -81,8 +81,8 @@ fn attempt_seed(seed: u64, attempt: u64) -> u64 {
     }
 }
 
-/// The trials, in which those that failed because of their settings are pruned, so that their configurations count
-/// as tried.
+/// The trials, with the state of those that failed because of their settings replaced by pruned, so that their
+/// configurations count as tried.
 fn failed_as_pruned(trials: &[Trial]) -> Cow<'_, [Trial]> {
     let has_failed =
         |trial: &Trial| trial.state == TrialState::Fail && trial.user_attrs.contains_key(FAILED);
@@ -97,7 +97,8 @@ fn failed_as_pruned(trials: &[Trial]) -> Cow<'_, [Trial]> {
     Cow::Owned(trials.iter().map(pruned).collect())
 }
 
-/// Whether the configuration of a trial counts as tried; that of an interrupted trial does not.
+/// Whether the configuration of a trial counts as tried, see [`failed_as_pruned`]; that of an interrupted trial
+/// does not.
 fn is_tried(trial: &Trial) -> bool {
     matches!(trial.state, TrialState::Complete | TrialState::Pruned | TrialState::Running)
 }

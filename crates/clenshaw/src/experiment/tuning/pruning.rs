@@ -26,8 +26,8 @@ pub(super) fn report_interval(max_epochs: usize) -> u64 {
 /// split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrunerKind {
-    /// `median`, the rule used by the paper's authors: once five trials are complete, it may end a trial from
-    /// the third report on.
+    /// `median`, the rule used by the authors of ClenshawGCN: once five trials are complete, it may end a trial
+    /// from the third report on.
     Median,
     /// `halving`: asynchronous successive halving.
     SuccessiveHalving,

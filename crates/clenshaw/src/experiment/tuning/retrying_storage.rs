@@ -15,8 +15,8 @@ const MAX_OUTAGE: Duration = Duration::from_secs(3600);
 /// Pause between attempts, on top of the retries inside the storage.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Repeats calls, except those about heartbeats, until the database responds, the study is cancelled or
-/// [`MAX_OUTAGE`] has passed.
+/// A storage that repeats calls to another one, except those about heartbeats, until the database responds, the
+/// study is cancelled or [`MAX_OUTAGE`] has passed.
 pub(in crate::experiment) struct RetryingStorage<'a> {
     pub storage: &'a dyn Storage,
     pub options: &'a TuneOptions<'a>,

@@ -26,7 +26,7 @@ pub(in crate::experiment) enum SpaceEntry {
 /// The keys of a range, such as `{ low = 8, high = 32, step = 4 }`.
 const KEYS: [&str; 4] = ["low", "high", "step", "log"];
 
-/// The distribution of a hyper-parameter as declared by its model; `None` if it is not tuned.
+/// The distribution of a hyper-parameter as declared by its model; `None` if it is not tuned by default.
 pub fn declared_distribution(hyper: &HyperParam) -> Option<Distribution> {
     let is_integer = matches!(hyper.range, ValueRange::Int(..));
     let choices = |choices: Vec<ParamValue>| Some(Distribution::Categorical { choices });
@@ -53,7 +53,8 @@ pub fn declared_distribution(hyper: &HyperParam) -> Option<Distribution> {
     }
 }
 
-/// Parses a search space file and checks its entries against the model; `place` names the file in errors.
+/// Parses a search space file and checks its entries against the hyper-parameters of a model; `place` names the
+/// file in errors.
 pub(in crate::experiment) fn parse(
     place: &str,
     text: &str,
@@ -153,7 +154,7 @@ fn bad_value(hyper: &HyperParam, value: String, expected: &str) -> Error {
     Error::BadValue { key: hyper.name.into(), value, expected: expected.into() }
 }
 
-/// Formats a trial's parameter in command-line syntax. Multiples of a step are rounded to 12 decimals, so
+/// Formats a trial's parameter in command-line syntax. Real multiples of a step are rounded to 12 decimals, so
 /// that 0.1 + 0.2 is formatted as 0.3 and not as 0.30000000000000004.
 pub(in crate::experiment) fn format_value(distribution: &Distribution, internal: f64) -> String {
     let value = match (distribution, distribution.to_external(internal)) {

@@ -8,7 +8,7 @@ use clenshaw_tune::{AttrKind, Storage};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The user attribute.
+/// The user attribute of the study that holds the last request.
 const STOP: &str = "stop_requested";
 
 /// Requests all workers of a study to stop, as with Ctrl-C: they requeue the trials in progress and end, and
@@ -33,6 +33,7 @@ pub fn request_study_stop(storage: &dyn Storage, study: &str) -> Result<()> {
 pub(in crate::experiment) struct StopListener<'a> {
     storage: &'a dyn Storage,
     study: u64,
+    /// The request that was stored when the listener was created.
     initial: Option<Value>,
 }
 

@@ -8,13 +8,14 @@ use crate::filter::Response;
 use clenshaw_tune::{AttrKind, Attributes, Storage, dashboard};
 use serde_json::{Map, Value, json};
 
-/// The attribute with the options for the user's own tables; absent if there are none.
+/// The attribute with the options for the user's own tables; absent if they are the defaults.
 const TABLE: &str = "table";
 /// Number of points in the plot of a filter.
 const PLOT_POINTS: usize = 101;
 
 /// Creates the study or opens an existing one, requeues the trials of dead workers, and returns the study's
-/// id. Fails if the identity of an existing study differs from the request.
+/// id. Fails if the identity of an existing study differs from the request; a study without identity, as other
+/// programs create it, gets that of the request.
 pub(super) fn open(request: &TuneRequest, storage: &dyn Storage) -> Result<u64> {
     let study = storage.open_study(&request.study, DIRECTION)?;
     let current = storage.study_attrs(study, AttrKind::User)?;
@@ -27,7 +28,7 @@ pub(super) fn open(request: &TuneRequest, storage: &dyn Storage) -> Result<u64> 
     Ok(study)
 }
 
-/// The attributes that must match when a study is resumed.
+/// The attributes that must match when a study is resumed, see [`check_identity`].
 fn identity(request: &TuneRequest) -> Attributes {
     let training = &request.training;
     let attrs = [
@@ -72,15 +73,17 @@ pub(in crate::experiment) fn stored_request(attrs: &Attributes) -> Option<Result
     Some(read())
 }
 
-/// The hyper-parameters that are not tuned.
+/// The hyper-parameters that are not tuned, without the defaults that records omit; see [`Params::recorded`].
+///
+/// [`Params::recorded`]: crate::hyper::Params::recorded
 fn fixed_settings(request: &TuneRequest) -> Map<String, Value> {
     let fixed =
         request.training.hyper.recorded().filter(|(h, _)| !request.space.contains_key(h.name));
     fixed.map(|(hyper, value)| (hyper.name.to_owned(), json!(value))).collect()
 }
 
-/// Rejects a study with a different graph, model, kind or number of splits, seed, table options, tuned
-/// hyper-parameters or fixed settings.
+/// Rejects a study with a different graph, model, kind or number of splits, seed, table options or
+/// [fixed settings](fixed_settings).
 fn check_identity(request: &TuneRequest, attrs: &Attributes) -> Result<()> {
     let mismatch = |problem: String| {
         let place = format!("study `{}`", request.study);
@@ -98,13 +101,20 @@ fn check_identity(request: &TuneRequest, attrs: &Attributes) -> Result<()> {
         (fixed_settings(request), attrs.get("settings").and_then(Value::as_object));
     let stored = stored.cloned().unwrap_or_default();
     for hyper in request.training.model.hyper_params() {
-        let name = hyper.name;
+        let (name, default) = (hyper.name, json!(hyper.default));
         match (stored.get(name), requested.get(name)) {
             (Some(stored), Some(requested)) if stored != requested => {
                 return mismatch(format!("its `{name}` is {stored}, not {requested}"));
             }
-            (Some(stored), None) => {
+            (Some(stored), None) if request.space.contains_key(name) => {
                 return mismatch(format!("its `{name}` is fixed at {stored}, not tuned"));
+            }
+            // A default that records omit.
+            (Some(stored), None) => {
+                return mismatch(format!("its `{name}` is {stored}, not {default}"));
+            }
+            (None, Some(requested)) if hyper.omit_default => {
+                return mismatch(format!("its `{name}` is {default} or tuned, not {requested}"));
             }
             (None, Some(requested)) => {
                 return mismatch(format!("its `{name}` is tuned, not fixed at {requested}"));
@@ -168,4 +178,24 @@ pub(super) fn plot_filter(
     let current = storage.study_attrs(study, AttrKind::System)?;
     let plot = dashboard::plot(&current, "filter", &figure);
     Ok(storage.set_study_attrs(study, AttrKind::System, &plot)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_that_is_not_stored_is_not_called_tuned() {
+        let request = |class_weights: &str| {
+            let mut request = TuneRequest::new(Request::new("csbm", "gcn").unwrap(), "s");
+            request.fix("class_weights", class_weights).unwrap();
+            request
+        };
+        let resume = |before: &str, now: &str| {
+            check_identity(&request(now), &identity(&request(before))).unwrap_err().to_string()
+        };
+        let expected = "study `s`: its `class_weights` is false or tuned, not true";
+        assert_eq!(resume("false", "true"), expected);
+        assert_eq!(resume("true", "false"), "study `s`: its `class_weights` is true, not false");
+    }
 }

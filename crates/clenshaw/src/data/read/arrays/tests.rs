@@ -144,6 +144,38 @@ fn reads_text_labels() {
     assert_eq!(dataset.y, [Some(1), None, Some(0)]);
 }
 
+fn with_weight(weight: &str) -> TableOptions {
+    TableOptions { weight: Some(weight.into()), ..TableOptions::new() }
+}
+
+#[test]
+fn the_weights_of_a_matrix_are_its_values() {
+    let read = |weight| {
+        let options = with_weight(weight);
+        parse("x.npz", SCIPY_FILE, Interpretation::Inferred(&options))
+    };
+    assert_eq!(
+        read("minutes").unwrap_err().to_string(),
+        "x.npz: the array of weights is `minutes`, but the weights of a sparse matrix are its values; \
+         expected `data` or `none`"
+    );
+    assert!(read("data").unwrap().graph.weights().is_some());
+    assert_eq!(read("none").unwrap().graph.weights(), None);
+}
+
+#[test]
+fn the_choice_of_weights_is_part_of_the_schema() {
+    let weights = ("edge_weight", array("|u1", &[4], &[1, 2, 3, 4]));
+    let bytes = path(&[x(), y(&[1, 0, 1]), weights]);
+    assert!(read_bytes("x.npz", &bytes).unwrap().graph.weights().is_some());
+    let options = with_weight("none");
+    let dataset = parse("x.npz", &bytes, Interpretation::Inferred(&options)).unwrap();
+    let (schema, class_names) = (dataset.schema.unwrap(), dataset.class_names);
+    let stored = Interpretation::Stored { schema: &schema, class_names: &class_names };
+    let again = parse("x.npz", &bytes, stored).unwrap();
+    assert_eq!((dataset.graph.weights(), again.graph.weights()), (None, None));
+}
+
 #[test]
 fn rejects_inconsistent_arrays() {
     let mask = |name, shape: &[usize], mask: &[u8]| (name, array("|b1", shape, mask));

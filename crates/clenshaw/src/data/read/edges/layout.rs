@@ -28,9 +28,9 @@ const ID_COLUMNS: [(&str, &str); 7] = [
 /// Recognised names of the weight column.
 const WEIGHT_COLUMNS: [&str; 2] = ["weight", "edge_weight"];
 
-/// Marks numbers that are not the name of a node.
+/// The entry of `by_number` in [`IdLookup::Names`] for a number that is not the name of a node.
 const NO_NODE: u32 = u32::MAX;
-/// Numeric names below this multiple of the number of nodes are looked up without hashing.
+/// Length of `by_number` in [`IdLookup::Names`], per node.
 const MAX_ID_SPREAD: usize = 4;
 
 /// How ids are mapped to nodes.
@@ -56,8 +56,8 @@ impl<'a> IdLookup<'a> {
         Self::Names { nodes, by_number }
     }
 
-    /// Looks up an id that is a number without leading zeros. `None` means that the caller must use
-    /// [`Self::node`], because the id is unknown or too large for the table of numbers.
+    /// Looks up an id that is a number without leading zeros. `None` if the id is unknown, or if it is a name
+    /// that is too large for the table of numbers and [`EdgeLayout::edge`] must look it up.
     pub fn find_number(&self, number: u32) -> Option<u32> {
         match self {
             Self::Numbers(end) => Some(number).filter(|&number| (number as usize) < *end),
@@ -113,7 +113,7 @@ pub(super) struct EdgeLayout {
     pub n_fields: usize,
     /// The number of the line that determined the layout.
     line: usize,
-    /// Number of bytes and lines before the first edge.
+    /// Number of bytes and lines to skip: empty lines and comments before the table, and the header.
     pub start: (usize, usize),
     /// Describes the column with the weights; empty if there is none.
     pub weight_source: String,
@@ -122,7 +122,7 @@ pub(super) struct EdgeLayout {
 }
 
 impl EdgeLayout {
-    /// Determines the layout from the first line of the table.
+    /// Determines the layout from the first line of the table; `bytes` is the start of the file.
     pub fn of(
         path: &Path,
         bytes: &[u8],
@@ -173,7 +173,8 @@ impl EdgeLayout {
     }
 
     /// Finds the two id columns in a header. If it contains no pair of [`ID_COLUMNS`], uses the first two
-    /// columns that have a name, and adds a warning if the header was detected.
+    /// columns that have a name, or the first two if fewer have one, and adds a warning if the header was
+    /// detected.
     fn find_ends(&mut self, place: &str, names: &[String], header: HeaderMode) {
         let column = |word: &str| find(names, word);
         let pair = ID_COLUMNS.iter().find_map(|(u, v)| Some([column(u)?, column(v)?]));
@@ -192,7 +193,7 @@ impl EdgeLayout {
         }
     }
 
-    /// Finds the column with the weights; an error if the chosen column does not exist.
+    /// Finds the column with the weights and describes it; an error if the chosen column does not exist.
     fn find_weight(
         &mut self,
         names: &[String],
@@ -219,7 +220,8 @@ impl EdgeLayout {
         Ok(())
     }
 
-    /// Adds a note or warning on the columns that contain neither ids nor weights.
+    /// Adds a note or warning on the columns that contain neither ids nor weights; those without a name are
+    /// not listed.
     fn report_unused(
         &mut self,
         place: &str,
@@ -248,7 +250,8 @@ impl EdgeLayout {
         }
     }
 
-    /// Parses the edge in a line; `None` if the line is blank.
+    /// Parses the edge in a line; `None` if the line is blank, and an error if it is malformed or a node is
+    /// unknown.
     pub fn edge(&self, line: &[u8], ids: &IdLookup) -> LineResult<Option<ParsedEdge>> {
         let line = str::from_utf8(line).map_err(|_| NOT_UTF8)?;
         if line.trim().is_empty() {
@@ -261,7 +264,10 @@ impl EdgeLayout {
             if self.weight == Some(n) {
                 has_decimal_comma = field.contains(',');
                 weight = match has_decimal_comma {
-                    true => parse_weight(&field.replace(',', "."))?,
+                    // The error contains the field as it is in the file.
+                    true => {
+                        parse_weight(&field.replace(',', ".")).or_else(|_| parse_weight(&field))?
+                    }
                     false => parse_weight(&field)?,
                 };
             }
@@ -289,7 +295,7 @@ pub(super) struct ParsedEdge {
     pub has_decimal_comma: bool,
 }
 
-/// Returns the column with this name, or else the first one whose name differs only in case.
+/// Returns the index of the column with this name, or else of the first one whose name differs only in case.
 fn find(names: &[String], name: &str) -> Option<usize> {
     let exact = names.iter().position(|found| found == name);
     exact.or_else(|| names.iter().position(|found| found.eq_ignore_ascii_case(name)))

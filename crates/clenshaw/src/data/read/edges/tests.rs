@@ -82,6 +82,25 @@ fn rejects_ids_too_large_for_the_number_of_edges() {
     assert_eq!(read_bytes("e", b"u,v\n", Some(3)).unwrap().n_edges(), 0);
 }
 
+/// Lines with two numbers are parsed by the fast path only if neither is a weight.
+#[test]
+fn an_id_column_can_be_chosen_as_the_weight() {
+    let nodes: HashMap<String, u32> = (0..3).map(|node: u32| (node.to_string(), node)).collect();
+    let text = format!("u,v\n{}", "0,1\n1,2\n".repeat(3));
+    let (path, choice) = (Path::new("e.csv"), WeightChoice::Column("v"));
+    let edges = read_named(path, text.as_bytes(), &nodes, HeaderMode::Detect, choice).unwrap();
+    assert_eq!(edges.graph.weights(), Some(&[3.0, 3.0, 6.0, 6.0][..]));
+}
+
+#[test]
+fn error_contains_a_weight_as_it_is_in_the_file() {
+    let nodes: HashMap<String, u32> = (0..2).map(|node: u32| (node.to_string(), node)).collect();
+    let (path, text) = (Path::new("e.csv"), &b"u;v;weight\n0;1;1,234,5\n"[..]);
+    let edges = read_named(path, text, &nodes, HeaderMode::Detect, WeightChoice::ByName);
+    let expected = "e.csv:2: the weight is `1,234,5`; expected a finite, non-negative number";
+    assert_eq!(edges.err().unwrap().to_string(), expected);
+}
+
 /// A table of `n` edges that spans several blocks.
 fn long_list(n: usize) -> String {
     let mut text = String::from("numeric_id_1,numeric_id_2\n");

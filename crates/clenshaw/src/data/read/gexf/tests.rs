@@ -125,6 +125,22 @@ fn uses_defaults_directions_and_edges_before_nodes() {
 }
 
 #[test]
+fn edges_without_a_weight_have_the_default() {
+    let elements = [
+        "<nodes>",
+        &node("a", &[("1", "x")]),
+        &node("b", &[("1", "y")]),
+        &node("c", &[("1", "x")]),
+        "</nodes><edge source='a' target='b'/><edge source='b' target='c' weight='3'/>",
+    ];
+    let declaration = "<attributes class='edge'><attribute id='w' title='weight'><default>2</default>\
+         </attribute></attributes><attributes class='node'>";
+    let text = small(&elements.concat()).replace("<attributes class='node'>", declaration);
+    let dataset = read(&text, None).unwrap();
+    assert_eq!(dataset.graph.weights(), Some(&[2.0, 2.0, 3.0, 3.0][..]));
+}
+
+#[test]
 fn errors_include_the_line() {
     let a = node("a", &[("1", "x")]);
     let cases = [

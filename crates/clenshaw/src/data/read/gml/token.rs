@@ -5,12 +5,12 @@ use quick_xml::escape::resolve_xml_entity;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The length of the longest entity, `&#x10ffff;`, without `&` and `;`.
+/// The length of the longest entity that is decoded, `&#x10ffff;`, without `&` and `;`.
 const MAX_ENTITY: usize = 8;
 
 /// A token of a GML file.
 pub(super) enum GmlToken<'a> {
-    /// A key or a number.
+    /// Text without quotes, such as a key or a number.
     Word(&'a str),
     /// A quoted string without its quotes, with entities decoded.
     Text(Cow<'a, str>),

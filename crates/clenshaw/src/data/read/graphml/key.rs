@@ -1,4 +1,4 @@
-//! The keys of a GraphML file, which declare the attributes of nodes and edges.
+//! The keys of a GraphML file, which declare the attributes of nodes, edges and other elements.
 
 use std::collections::HashMap;
 
@@ -8,6 +8,7 @@ use std::collections::HashMap;
 /// two ids and one name.
 #[derive(Default)]
 pub(super) struct GraphmlKeys {
+    /// One entry per name of a node key, and one per other key.
     pub list: Vec<GraphmlKey>,
     /// From the id of a key to its index in `list`.
     by_id: HashMap<String, usize>,
@@ -19,10 +20,20 @@ pub(super) struct GraphmlKeys {
 pub(super) struct GraphmlKey {
     /// The attribute's name.
     pub name: String,
-    /// Whether nodes can have the attribute; otherwise it belongs to edges or graphs.
-    pub for_nodes: bool,
+    pub scope: KeyScope,
     /// The value of nodes or edges without data for this key; empty if no default is declared.
     pub default: String,
+}
+
+/// The elements that can have an attribute.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum KeyScope {
+    /// Nodes, and possibly others.
+    Nodes,
+    /// Edges.
+    Edges,
+    /// Elements that are not read, such as the graph.
+    Other,
 }
 
 impl GraphmlKeys {
@@ -32,15 +43,16 @@ impl GraphmlKeys {
     }
 
     /// Adds a key and returns its index; keys of nodes with the same name are merged.
-    pub fn insert(&mut self, id: String, name: String, for_nodes: bool) -> usize {
-        let existing = self.by_name.get(&name).copied().filter(|_| for_nodes);
+    pub fn insert(&mut self, id: String, name: String, scope: KeyScope) -> usize {
+        let is_for_nodes = scope == KeyScope::Nodes;
+        let existing = self.by_name.get(&name).copied().filter(|_| is_for_nodes);
         let number = existing.unwrap_or(self.list.len());
         self.by_id.insert(id, number);
         if existing.is_none() {
-            if for_nodes {
+            if is_for_nodes {
                 self.by_name.insert(name.clone(), number);
             }
-            self.list.push(GraphmlKey { name, for_nodes, default: String::new() });
+            self.list.push(GraphmlKey { name, scope, default: String::new() });
         }
         number
     }

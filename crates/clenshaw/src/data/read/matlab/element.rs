@@ -8,9 +8,9 @@
 use crate::data::count;
 use crate::error::{Error, Result};
 
-/// The data type of a variable.
+/// The data type of an element that contains a variable.
 pub(super) const MATRIX: u32 = 14;
-/// The data type of a variable compressed with zlib.
+/// The data type of an element that contains a variable compressed with zlib.
 pub(super) const COMPRESSED: u32 = 15;
 
 /// Size in bytes of the tag of a long element.
@@ -38,7 +38,7 @@ pub(super) struct ElementReader<'a> {
 }
 
 impl<'a> ElementReader<'a> {
-    /// Creates an error at byte `at` of the file.
+    /// Creates an error at byte `at` of the file, or of the inflated data.
     pub fn error_at(&self, at: usize, problem: impl Into<String>) -> Error {
         Error::Data { place: format!("{}: byte {at}", self.place), problem: problem.into() }
     }

@@ -9,7 +9,7 @@ use crate::error::Result;
 /// A class or function that a pickle may refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Global {
-    /// `numpy.core.multiarray._reconstruct`: an array whose state follows.
+    /// `numpy.core.multiarray._reconstruct`, which creates an array without a state.
     Reconstruct,
     /// `numpy.ndarray`.
     Ndarray,
@@ -66,8 +66,8 @@ impl PickleMachine<'_, '_> {
         Ok(self.add(node))
     }
 
-    /// Sets the state of an object, as the opcode `BUILD` does; an error if the state does not match the
-    /// object.
+    /// Sets the state of an array, a data type or a matrix, as the opcode `BUILD` does; an error for other
+    /// values, and if an array or a data type cannot have this state. The state of a matrix is not checked.
     pub(super) fn set_state(&mut self, target: PickleValue, state: PickleValue) -> Result<()> {
         let parts = match self.node(state) {
             Some(PickleNode::Tuple(parts)) => &parts[..],
@@ -94,7 +94,7 @@ impl PickleMachine<'_, '_> {
         Ok(())
     }
 
-    /// Builds an array; whether the data match the shape is checked when they are accessed.
+    /// Builds an array; whether the data match the shape and the type is checked when they are accessed.
     fn build_array(
         &self,
         shape: PickleValue,
@@ -123,6 +123,7 @@ impl PickleMachine<'_, '_> {
         Ok(PickledArray { dtype, shape, order, data })
     }
 
+    /// Parses the name of a data type; an error if it is not supported.
     fn dtype(&self, name: PickleValue) -> Result<Dtype> {
         let name = self.text(name).unwrap_or_default();
         Dtype::parse(name).ok_or_else(|| {
@@ -131,6 +132,7 @@ impl PickleMachine<'_, '_> {
         })
     }
 
+    /// Returns a string; `None` for other values.
     fn text(&self, value: PickleValue) -> Option<&str> {
         self.node(value)?.text()
     }

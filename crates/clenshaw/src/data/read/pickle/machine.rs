@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 
 const TOO_FEW_VALUES: &str = "too few values on the stack";
 
-/// Executes the pickle from byte `start` to the end; returns all nodes and the final value.
+/// Executes the pickle that starts at byte `start` and must end at the last byte; returns all nodes and the
+/// pickled value, which must be the only one on the stack.
 pub(super) fn run<'a>(
     place: &str,
     bytes: &'a [u8],
@@ -81,7 +82,7 @@ impl<'a> PickleMachine<'_, 'a> {
             b'q' | b'r' => self.put_memo(opcode)?,
             b'c' => self.push_global()?,
             b'R' | 0x81 => self.call(opcode)?,
-            b'b' => self.set_state_of_top()?,
+            b'b' => self.execute_build()?,
             _ => {
                 let shown = opcode.escape_ascii();
                 return Err(self.error(format!(
@@ -220,7 +221,8 @@ impl<'a> PickleMachine<'_, 'a> {
         Ok(())
     }
 
-    fn set_state_of_top(&mut self) -> Result<()> {
+    /// Executes `BUILD`: pops a state and sets it on the value that was below.
+    fn execute_build(&mut self) -> Result<()> {
         let state = self.pop()?;
         let target = self.top()?;
         self.set_state(target, state)

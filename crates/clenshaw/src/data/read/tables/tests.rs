@@ -130,9 +130,10 @@ fn missing_and_ambiguous_tables_are_reported() {
         "DIR/: found both edges.csv and adjacency.npz; remove one of them"
     );
     assert_eq!(
-        read_error(&[("links.csv", b"")], "links.csv"),
-        "DIR/links.csv: the file name contains neither `edges` nor `adjacency`; expected a folder with \
-         edges.csv and nodes.csv, or a file with edges, such as my-edges.csv beside my-nodes.csv"
+        read_error(&[("my.edges.csv", b"")], "my.edges.csv"),
+        "DIR/my.edges.csv: the file name has neither `edges` nor `adjacency` before its first dot; expected \
+         a folder with edges.csv and nodes.csv, or a file with edges, such as my-edges.csv beside \
+         my-nodes.csv"
     );
     assert_eq!(
         read_error(&[("my-edges.csv", b"")], "my-edges.csv"),

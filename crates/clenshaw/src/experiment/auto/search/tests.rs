@@ -150,6 +150,16 @@ fn interrupted_trials_are_repeated_and_failed_entries_dropped() {
 }
 
 #[test]
+fn queued_trial_with_unknown_parameters_takes_the_next_step() {
+    let simulation = Simulation::new(2, 1);
+    let study = Study::open(&simulation.storage, "s", Direction::Maximize).unwrap();
+    let unknown = [("x".to_owned(), ParamValue::Float(1.0))].into();
+    simulation.storage.enqueue_trial(study.id(), &unknown).unwrap();
+    assert_eq!(simulation.step(0.0, by_index), Some((0, 1)));
+    assert_eq!(simulation.step(0.0, by_index), Some((1, 1)));
+}
+
+#[test]
 fn interrupted_tuned_trials_keep_their_settings() {
     let simulation = Simulation::new(1, 1);
     simulation.step(0.0, by_index).unwrap();

@@ -69,12 +69,12 @@ impl WorkerPool<'_> {
         }
     }
 
-    /// Finishes a trial that did not fail, and plots its filter if it is the best one.
+    /// Finishes a trial whose evaluation returned no error, and plots its filter if it is the best one.
     fn store_outcome(&self, trial: &Trial, outcome: &Evaluation) -> Result<()> {
         match outcome {
-            Evaluation::Complete(accuracies, filter) => {
-                self.set_attribute(trial, "val_accuracies", json!(accuracies))?;
-                self.finish(trial, TrialOutcome::Complete(mean(accuracies)))?;
+            Evaluation::Complete(scores, filter) => {
+                self.set_attribute(trial, "val_accuracies", json!(scores))?;
+                self.finish(trial, TrialOutcome::Complete(mean(scores)))?;
                 self.plot_if_best(trial, filter.as_ref())
             }
             Evaluation::Known { duplicate_of, value } => {
