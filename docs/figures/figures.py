@@ -2,7 +2,7 @@
 
     clenshaw demo && python3 docs/figures/figures.py
 
-speed.svg    bar chart of the latest record of `cargo xtask bench-peers`
+speed.svg    bar chart of the latest steps.json of `cargo xtask bench-peers --only step --name steps`
 filters.svg  the filters learned by `clenshaw demo` (runs/demo/filters.svg); unchanged if that file is missing
 
 Both have an opaque background that follows the reader's colour scheme.
@@ -18,7 +18,7 @@ NOTE = "forward, backward and optimiser; order 16, width 64, two threads; median
 LABELS = {
     "clenshaw": "clenshaw",
     "PyTorch CSR": "PyTorch, hand-optimised",
-    "DGL": "DGL",
+    "PyTorch transposes": "PyTorch with autograd",
     "PyG message passing": "PyG, message passing",
 }
 WIDTH, LEFT, RIGHT, TOP, ROW, BAR = 720, 200, 90, 64, 36, 22
@@ -54,17 +54,15 @@ PLOT = """
 
 
 def latest():
-    """Returns the newest peers.json; the names of the folders in benches/runs begin with a date."""
-    return json.loads(max(ROOT.glob("benches/runs/*/peers.json")).read_text())
+    """Returns the newest steps.json; the names of the folders in benches/runs begin with a date."""
+    return json.loads(max(ROOT.glob("benches/runs/*/steps.json")).read_text())
 
 
 def medians(record):
     """Returns the milliseconds per step of each implementation on GRAPH, in the order of LABELS."""
-    # Older records call comparisons "bouts" and implementations "contenders".
-    comparisons = record.get("comparisons") or record["bouts"]
+    comparisons = record["comparisons"]
     row = next(c for c in comparisons if c["model"] == "clenshaw-gcn" and c["graph"] == GRAPH)
-    name_of = lambda result: result.get("implementation") or result["contender"]
-    seconds = {name_of(result): statistics.median(result["seconds"]) for result in row["results"]}
+    seconds = {r["implementation"]: statistics.median(r["seconds"]) for r in row["results"]}
     return [(name, 1000 * seconds[name]) for name in LABELS]
 
 
