@@ -1,4 +1,4 @@
-//! `clenshaw auto`: the best answer for a graph that has not been tuned, within a time budget.
+//! `clenshaw auto`: find the best model for a graph within a time budget, and predict the classes of its nodes.
 
 mod progress;
 mod report;
@@ -91,6 +91,7 @@ pub struct Auto {
     table: TableArguments,
 }
 
+/// Parser of the name of a score.
 const METRIC: ListedName = ListedName(|| Objective::WORDS.to_vec());
 
 const DETAILS: &str = "\
@@ -116,7 +117,7 @@ fn after_help() -> String {
     )
 }
 
-/// The files that the command writes to its folder.
+/// The files with results that the command can write to its folder; the first one is the journal of the study.
 const FILES: [&str; 6] = [
     "study.journal",
     "ensemble.json",
@@ -125,11 +126,11 @@ const FILES: [&str; 6] = [
     "result.json",
     "report.html",
 ];
-/// The folder of the models.
+/// The subfolder with the models.
 const MODELS: &str = "models";
-/// The name of the study in the journal of the folder.
+/// The default name of a study in the journal of the folder.
 const OWN_STUDY: &str = "auto";
-/// The time limit without --budget and --trials.
+/// The time limit if neither --budget nor --trials is given.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(600);
 
 impl RunSubcommand for Auto {
@@ -142,7 +143,7 @@ impl RunSubcommand for Auto {
         let journal = folder.join(FILES[0]);
         let location = StorageLocation::new(self.study.as_deref().unwrap_or(&journal))?;
         output::warn_about_password(&location);
-        // A journal in the folder has one study, so that another request with the same folder is an error.
+        // By default, a journal in the folder has one study, so that another request with the same folder is an error.
         let default_name = if self.study.is_some() { name } else { OWN_STUDY.to_owned() };
         request.study = self.name.clone().unwrap_or(default_name);
         self.prepare(&folder)?;
@@ -176,6 +177,7 @@ impl RunSubcommand for Auto {
 }
 
 impl Auto {
+    /// The request of these arguments, without the name of the study.
     fn request(&self) -> Result<AutoRequest> {
         let portfolio = match &self.without {
             Some(graph) => Portfolio::without(graph)?,
@@ -208,7 +210,8 @@ impl Auto {
         })
     }
 
-    /// Creates the folder and, with --fresh, removes earlier results. Fails if it contains something else.
+    /// Creates the folder and, with --fresh, removes earlier results from it; a study that is stored elsewhere is
+    /// kept. Fails if the folder contains a file that is not a result; hidden files are ignored.
     fn prepare(&self, folder: &Path) -> Result<()> {
         let is_ours = |name: &str| {
             FILES.contains(&name)
@@ -234,7 +237,7 @@ impl Auto {
         output::create_folder(folder)
     }
 
-    /// Writes all files, and prints the answer.
+    /// Writes the results to the folder, and prints the answer.
     fn write(&self, answer: &AutoAnswer, study: &ReportedStudy<'_>, folder: &Path) -> Result<()> {
         answer.save(folder)?;
         let document = report::to_json(answer, study, folder);
@@ -245,6 +248,7 @@ impl Auto {
     }
 }
 
+/// The models with these names; fails if a name is unknown.
 fn models(names: &[String]) -> Result<Vec<&'static ModelInfo>> {
     names.iter().map(|name| model::find(name.trim())).collect()
 }

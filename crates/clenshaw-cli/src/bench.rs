@@ -99,7 +99,7 @@ impl Bench {
     }
 }
 
-/// Sizes in bytes for which the bandwidth is shown, from the L1 cache to main memory.
+/// Sizes in bytes for which the bandwidths are measured and shown.
 const SIZES: [usize; 5] = [32 << 10, 1 << 20, 5 << 20, 20 << 20, 80 << 20];
 
 /// Measures the rates of this machine and formats them.
@@ -119,7 +119,7 @@ fn machine_page(roofline: &mut Roofline) -> String {
     format!("{head}\n\n{}", table.to_text())
 }
 
-/// Formats the measured times of a step.
+/// Formats the measured times of a step and their lower bounds.
 fn step_page(graph: &str, model: &str, step: &StepTiming) -> String {
     let mut table =
         Table::new(["part", "ms", "bound ms", "ratio", "MFLOP", "MB gathered", "MB streamed"]);
@@ -160,7 +160,7 @@ fn times(name: &str, seconds: f64, bound: Option<f64>) -> [String; 4] {
     ]
 }
 
-/// The measured times of a step as JSON.
+/// The measured times of a step and their lower bounds as JSON.
 fn step_json(graph: &str, model: &str, step: &StepTiming) -> Json {
     let part = |part: &PhaseTiming| {
         json!({

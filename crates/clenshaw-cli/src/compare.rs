@@ -146,8 +146,8 @@ impl Compare {
         results.into_iter().find_map(Result::err).map_or(Ok(()), Err)
     }
 
-    /// Mean and standard deviation of the test accuracy: one row per model, one column per graph. With
-    /// `--preset`, a cell without a preset is marked with `*`.
+    /// The test accuracies: one row per model, one column per graph. With `--preset`, the cell of a model without a
+    /// preset for the graph is marked with `*`.
     fn table(
         &self,
         models: &[&ModelInfo],
@@ -186,7 +186,8 @@ impl Compare {
             },
         ];
         let mut majority: Vec<String> = vec![];
-        for summary in results.iter().flatten() {
+        let tested = |summary: &&Summary| !summary.majority_share.is_nan();
+        for summary in results.iter().flatten().filter(tested) {
             let share = format!("{} {}", summary.graph, percent(summary.majority_share));
             if !majority.contains(&share) {
                 majority.push(share);
@@ -240,8 +241,8 @@ impl Compare {
     }
 }
 
-/// Returns the models with these names, without repetitions; `all` selects every model. Fails if a name is
-/// unknown.
+/// Returns the models with these names, without repetitions, or every model if one of the names is `all`.
+/// Otherwise, an unknown name is an error.
 fn select_models(names: &[String]) -> Result<Vec<&'static ModelInfo>> {
     if names.iter().any(|name| name == "all") {
         return Ok(MODELS.to_vec());
@@ -256,10 +257,15 @@ fn select_models(names: &[String]) -> Result<Vec<&'static ModelInfo>> {
     Ok(models)
 }
 
-/// The graphs without later repeats, including other spellings of the same path.
+/// The graphs without repetitions; different spellings of a path are the same graph.
 fn without_repeats(graphs: &[String]) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let identity = |graph: &str| Path::new(graph).canonicalize().unwrap_or_else(|_| graph.into());
+    let is_known = |graph: &str| data::find(graph.split(':').next().unwrap_or(graph)).is_ok();
+    // A known name is not a path, even if there is a folder with this name.
+    let identity = |graph: &str| match Path::new(graph).canonicalize() {
+        Ok(path) if !is_known(graph) => path,
+        _ => PathBuf::from(graph),
+    };
     graphs.iter().filter(|graph| seen.insert(identity(graph))).cloned().collect()
 }
 
@@ -288,9 +294,10 @@ fn failures(jobs: &[TrainingJob], results: &[Result<Summary>]) -> Vec<String> {
     failures.into_iter().map(|(failure, models)| models.join(", ") + &failure).collect()
 }
 
-/// Formats the test accuracy of a job, or `-` if it was interrupted and `failed` if it failed.
+/// Formats the test accuracy of a job: `-` if it was interrupted or there are no test nodes, `failed` if it failed.
 fn cell(result: &Result<Summary>) -> String {
     match result {
+        Ok(summary) if summary.test_accuracy.mean.is_nan() => "-".into(),
         Ok(summary) => output::mean_and_std(summary.test_accuracy, summary.runs.len()),
         Err(Error::Interrupted) => "-".into(),
         Err(_) => "failed".into(),

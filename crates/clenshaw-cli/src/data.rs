@@ -103,7 +103,7 @@ impl RunSubcommand for Data {
     }
 }
 
-/// Whether the graph needs no files, or all of its files are present.
+/// Whether the graph needs no files, or all of its files exist; their contents are not checked.
 fn is_available(info: &DatasetInfo, store: &Store) -> bool {
     let Some(files) = info.files().filter(|_| info.kind() == "files") else { return true };
     let manifest = fetch::manifest(files.folder).ok();
@@ -156,7 +156,7 @@ fn dataset_json(info: &DatasetInfo, store: &Store) -> Json {
     })
 }
 
-/// Lists the splits that come with a graph; for a built-in graph, those available after a download.
+/// Lists the splits that come with a graph; for an embedded graph, those that its files have after a download.
 fn splits(graph: &str, d: &Description) -> String {
     let built_in = data::find(graph).ok().filter(|info| info.kind() == "embedded");
     match built_in.and_then(DatasetInfo::files) {

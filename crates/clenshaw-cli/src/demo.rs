@@ -60,14 +60,12 @@ struct DemoModel {
     model: &'static str,
     /// Changes to the model's preset (on Cora) or defaults (on csbm).
     set: &'static [(&'static str, &'static str)],
-    /// Relative cost of an epoch; the slowest models start first.
+    /// Relative cost of an epoch; models with a higher cost start first.
     cost: u64,
 }
 
-/// The models of the demo. On Cora they use their presets, except for GCNII's 64 layers, which take too
-/// long, and GCN's learning rate, which is meant for a thousand epochs. On csbm they use the defaults
-/// with 8 layers for GCNII and with less dropout, which on seeds 100 to 102 lowered the validation loss of
-/// four models and did not change GCN's. The linear ClenshawGCN is included for its filter.
+/// The models of the demo. GCNII has 8 layers to save time, and GCN on Cora a learning rate for few epochs. The
+/// linear ClenshawGCN is included for its filter.
 static DEMO_MODELS: [DemoModel; 12] = [
     DemoModel { graph: "cora", model: "mlp", set: &[], cost: 3 },
     DemoModel { graph: "cora", model: "gcn", set: &[("lr", "0.01")], cost: 3 },
@@ -91,6 +89,7 @@ static DEMO_MODELS: [DemoModel; 12] = [
 const NO_WEIGHT: (&str, &str) = ("use_weight", "false");
 const NO_ACT: (&str, &str) = ("use_act", "false");
 
+/// The dropout on csbm.
 const LESS_DROPOUT: (&str, &str) = ("dropout", "0.3");
 
 /// Stopping rule for all models; training is shorter than with the published settings.
@@ -109,7 +108,7 @@ impl RunSubcommand for Demo {
         });
         self.json.print(&document, || text)?;
         let last = pages.last().filter(|_| !self.no_open && !self.json.is_set());
-        if let Some(page) = last.filter(|_| open_page::has_display()) {
+        if let Some(page) = last.filter(|_| open_page::is_desktop_session()) {
             open_page::open(page);
         }
         Ok(())
@@ -117,7 +116,7 @@ impl RunSubcommand for Demo {
 }
 
 impl Demo {
-    /// Trains the models in parallel, the slowest first; returns summaries in the order of
+    /// Trains the models in parallel, the most costly first; returns summaries in the order of
     /// [`DEMO_MODELS`].
     fn train(&self) -> Result<Vec<Summary>> {
         let mut queue: Vec<usize> = (0..DEMO_MODELS.len()).collect();

@@ -85,13 +85,13 @@ impl RunSubcommand for Explain {
     }
 }
 
-/// Parses an amount of memory.
+/// Parses an amount of memory in GB.
 fn gigabytes(text: &str) -> std::result::Result<f64, &'static str> {
     let number = text.parse().ok().filter(|&number: &f64| number > 0.0 && number < 1e6);
     number.ok_or("expected a number of GB, such as 4 or 0.5")
 }
 
-/// Parses a number of operations.
+/// Parses a number of operations, which may be written as in `1e12`.
 fn operations(text: &str) -> std::result::Result<f64, &'static str> {
     let number = text.parse().ok().filter(|&number: &f64| number > 0.0);
     number.ok_or("expected a positive number, such as 1e12")
@@ -115,7 +115,7 @@ fn text(e: &Explanation) -> String {
     text
 }
 
-/// The node, its prediction, its neighbours and the margin.
+/// The node, the model, the prediction, the label, the neighbours and the margin.
 fn facts(e: &Explanation) -> String {
     let predicted = printable(&e.classes[0].class);
     let label = match &e.label {
@@ -158,7 +158,7 @@ fn facts(e: &Explanation) -> String {
     ])
 }
 
-/// The most likely classes with their probabilities and scores.
+/// The most likely classes with their probabilities and scores, and the number of other classes.
 fn probabilities(e: &Explanation) -> String {
     let mut table = Table::new(["class", "probability", "score"]);
     for class in e.classes.iter().take(PRINTED_CLASSES) {

@@ -87,7 +87,7 @@ impl RunSubcommand for Filter {
     }
 }
 
-/// The plot, the coefficients of a single polynomial and the seed.
+/// The plot, the coefficients if the filter is a single polynomial, and the seed.
 fn page(plot: &str, seed: u64, filter: &Response) -> String {
     let coefficients = match filter {
         Response::Shared(filter) => {

@@ -28,7 +28,8 @@ pub fn points(filter: &Response, dataset: &Dataset, kind: Normalisation) -> (f64
     (lowest, points)
 }
 
-/// The distribution of the eigenvalues of the operator, for the background of a chart.
+/// The distribution of the eigenvalues of the operator, for the background of a chart; empty intervals are left
+/// out.
 pub fn eigenvalues(dataset: &Dataset, kind: Normalisation) -> Histogram {
     let density = spectral_density(&operator(&dataset.graph, kind), BINS);
     // The estimated density of an empty interval is not exactly zero.

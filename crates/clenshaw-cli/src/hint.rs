@@ -10,7 +10,7 @@ pub fn hint(error: &Error) -> Option<String> {
             "download them with `clenshaw data get {graph}`, \
              or set their folder with --data or CLENSHAW_DATA"
         )),
-        // `reproduce --only` accepts some of the known graphs, and no paths.
+        // `data get`, `reproduce --only` and `auto --without` accept only some of the known graphs, and no paths.
         Error::Unknown { kind: "graph", nearest: None, known, .. }
             if known.len() >= DATASETS.len() =>
         {

@@ -1,4 +1,4 @@
-//! Handles Ctrl-C: the first one stops the command cleanly, the second one exits immediately.
+//! Handles Ctrl-C: it stops the command cleanly or, if the command is already stopping, exits immediately.
 
 use crate::progress::Progress;
 use std::sync::Arc;
@@ -29,8 +29,8 @@ impl Resume {
     }
 }
 
-/// Returns a flag that is set by the first Ctrl-C (or SIGTERM), which also prints a message; the second
-/// one exits with code 1. Panics if called twice.
+/// Returns a flag that Ctrl-C (or a signal such as SIGTERM) sets, which also prints a message. If the flag is already
+/// set, Ctrl-C exits with code 1. Panics if called twice.
 pub fn flag(progress: &Progress, resume: Resume) -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let (set, progress) = (Arc::clone(&flag), progress.clone());

@@ -30,11 +30,11 @@ Examples:
   clenshaw models clenshaw-gcn
   clenshaw models --json";
 
-/// Width of a model's page, in characters.
+/// Maximum width of a model's page, in characters.
 const PAGE_WIDTH: usize = 100;
-/// Width of the column `tuned over`.
+/// Maximum width of the column `tuned over`.
 const SPACE_WIDTH: usize = 20;
-/// Width of the column `range`.
+/// Maximum width of the column `range`.
 const RANGE_WIDTH: usize = 16;
 
 impl RunSubcommand for Models {
@@ -66,8 +66,8 @@ fn page(info: &ModelInfo) -> String {
     format!("{title} ({name}), family {family}\n{paper}\n\n{equations}\n{keys}\n{presets}\n")
 }
 
-/// Lists the settings of a preset for each graph, with their origin if they were tuned or borrowed,
-/// and marks graphs that are not built in; `default` applies to all other graphs.
+/// Lists the settings of a preset for each graph, with their origin if they were tuned or borrowed, and marks graphs
+/// that are not in the registry of data sets. The entry `default` applies to all other graphs.
 fn presets(name: &str, info: &ModelInfo) -> String {
     let graphs = preset_graphs(name, info);
     if graphs.is_empty() {
@@ -151,8 +151,8 @@ fn model_json(info: &ModelInfo) -> Json {
     })
 }
 
-/// Describes a hyper-parameter. Its range is `{low, high}` or `{among}`; its space is `{low, high, step}`
-/// or `{among}`, or null if it is not tuned.
+/// A hyper-parameter as JSON. Numbers between two bounds are `{low, high}`, a search space with steps is
+/// `{low, high, step}`, and listed values are `{among}`. The space is null if the hyper-parameter is not tuned.
 pub fn hyper_json(hyper: &HyperParam) -> Json {
     let is_integer = matches!(hyper.range, ValueRange::Int(..));
     let number = |v: f64| if is_integer { json!(v as i64) } else { json!(v) };

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Opens a page; a failure is reported on stderr and is not an error.
+/// Starts the program that opens a page; if it cannot be started, prints a note, which is not an error.
 pub fn open(page: &Path) {
     if let Err(error) = command(page).spawn() {
         output::message(&format!(
@@ -14,9 +14,9 @@ pub fn open(page: &Path) {
     }
 }
 
-/// Whether a page that opens by itself would be seen: there is a display, stderr is a terminal, and this
-/// is not a CI job.
-pub fn has_display() -> bool {
+/// Whether the command was started by a user who can see a page that it opens: there is a display, stderr is a
+/// terminal, and this is not a CI job.
+pub fn is_desktop_session() -> bool {
     let is_set = |variable: &str| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
     let is_desktop = cfg!(any(target_os = "macos", windows));
     let has_display = is_desktop || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY");

@@ -74,7 +74,7 @@ enum FillRule {
 }
 
 impl TableArguments {
-    /// Loads a graph with these options. Fails if it is unknown, or its files are missing or invalid.
+    /// Loads a graph with these options.
     pub fn load(&self, store: &Store, graph: &str) -> clenshaw::Result<Dataset> {
         data::load_as(store, graph, Interpretation::Inferred(&self.options()))
     }
@@ -116,8 +116,8 @@ impl ResumeOptions {
     }
 }
 
-/// Parser of an argument that is one of a fixed list of names. Help and completions show the list; other
-/// names are accepted here and rejected by the library, which suggests the nearest one.
+/// Parser of an argument that is one of a fixed list of names. Completions show the list, and so does help unless
+/// the argument hides it. Any name is accepted: the library rejects unknown ones, and suggests a similar one.
 #[derive(Clone)]
 pub struct ListedName(pub fn() -> Vec<&'static str>);
 
@@ -175,8 +175,7 @@ impl DataOption {
     }
 }
 
-/// Returns the folder that `data get` and `data import` write to. Fails if none is set and the system has no
-/// cache folder.
+/// Returns the folder for downloaded and imported graphs. Fails if none is set and the system has no cache folder.
 pub fn data_home(store: &Store) -> clenshaw::Result<&Path> {
     store.primary_folder().ok_or_else(|| Error::Data {
         place: "data folder".into(),
@@ -217,7 +216,7 @@ pub struct QuietOption {
 }
 
 impl QuietOption {
-    /// Returns the progress display on stderr, or a silent one.
+    /// Returns the progress display on stderr or, with `--quiet`, one that shows only messages.
     pub fn progress(&self) -> Progress {
         if self.quiet { Progress::silent() } else { Progress::on_stderr() }
     }
@@ -229,18 +228,18 @@ fn threads(text: &str) -> Result<usize, &'static str> {
     count.ok_or("expected a whole number from 1 to 1024")
 }
 
-/// Parses a count or a seed; the subcommand checks its range.
+/// Parses a count or a seed; its range is checked later.
 pub fn whole<N: FromStr>(text: &str) -> Result<N, &'static str> {
     text.parse().map_err(|_| "expected a whole number")
 }
 
-/// Parses the `KEY=VALUE` of `--set`.
+/// Parses the `KEY=VALUE` of `--set`; spaces around the key and the value are removed.
 pub fn setting(text: &str) -> Result<(String, String), &'static str> {
     let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
     Ok((key.trim().into(), value.trim().into()))
 }
 
-/// Parses a duration such as `90` (seconds), `90s`, `30m` or `2h`.
+/// Parses a duration such as `90` (seconds), `90s`, `30m` or `1.5h`.
 pub fn duration(text: &str) -> Result<Duration, &'static str> {
     let (number, unit) = match text.char_indices().last() {
         Some((end, 's')) => (&text[..end], 1.0),
@@ -253,7 +252,7 @@ pub fn duration(text: &str) -> Result<Duration, &'static str> {
     duration.ok_or("expected a duration such as 90s, 30m or 2h")
 }
 
-/// Reads a file named on the command line; a failure is an input error.
+/// Reads a text file named on the command line; if the system cannot read it, that is an input error.
 pub fn read_argument_file(path: &Path) -> clenshaw::Result<String> {
     files::read_text(path).map_err(|error| match error {
         Error::Io { source, .. } => Error::Data {

@@ -1,4 +1,4 @@
-//! Writes results to stdout or a file, and messages to stderr.
+//! Formats numbers and lists, and writes results to stdout or a file, and messages to stderr.
 
 use clenshaw::files::write_atomically;
 use clenshaw::report::Statistic;
@@ -21,7 +21,7 @@ pub fn json(document: &impl Serialize) -> String {
     serde_json::to_string_pretty(document).expect("documents have text keys only") + "\n"
 }
 
-/// Writes a line to stderr; a closed stderr is ignored.
+/// Writes a line to stderr; an error, such as a closed stderr, is ignored.
 pub fn message(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

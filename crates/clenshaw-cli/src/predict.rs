@@ -43,7 +43,7 @@ pub struct Predict {
 enum NodeSelection {
     /// Nodes without a label
     Unlabelled,
-    /// Nodes of the test set; not with an ensemble or a model file
+    /// Nodes of the test set; only for the graph of a run folder
     Test,
 }
 
@@ -88,7 +88,8 @@ impl RunSubcommand for Predict {
 }
 
 impl Predict {
-    /// Applies the run, the ensemble or the model file to the graph; a model file requires a graph.
+    /// Applies the run, the ensemble or the model file to the graph. Fails if no graph is given for a model file, or
+    /// an option does not apply.
     fn predictions(&self) -> Result<Predictions> {
         let (store, threads) = (self.data.store(), self.threads.count());
         if self.run.is_dir()
@@ -100,7 +101,8 @@ impl Predict {
         if !self.run.is_file() {
             let folder = run_folder::find(&self.run)?;
             let graph = self.graph.as_deref();
-            return experiment::predict(&folder, &store, graph, self.seed, threads);
+            let predictions = experiment::predict(&folder, &store, graph, self.seed, threads)?;
+            return self.check_parts(&predictions).map(|()| predictions);
         }
         self.check_options("a model file")?;
         let model = TrainedModel::load(&self.run)?;
@@ -109,6 +111,19 @@ impl Predict {
             problem: "a model file does not contain a graph; pass GRAPH on the command line".into(),
         })?;
         experiment::predict_with(&model, &store, graph, threads)
+    }
+
+    /// Rejects `--only test` if no node belongs to a part of a split, as in another graph than that of the run.
+    fn check_parts(&self, predictions: &Predictions) -> Result<()> {
+        let has_parts = predictions.parts.iter().any(|part| !part.is_empty());
+        match self.only {
+            Some(NodeSelection::Test) if !has_parts => Err(Error::BadValue {
+                key: "--only".into(),
+                value: "test".into(),
+                expected: "unlabelled with another graph, which has no split; omit GRAPH".into(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// Rejects `--seed` and `--only test`, which need a run folder; `what` names what was given instead.

@@ -1,5 +1,5 @@
-//! Progress on stderr: bars on a terminal, otherwise a line when a run starts or ends and every ten
-//! seconds in between.
+//! Progress on stderr: bars on a terminal, otherwise a line when a run starts or ends and, at most every ten
+//! seconds, a line about an epoch.
 
 use crate::train::{describe, interpretation};
 use crate::{interrupt, output};
@@ -12,11 +12,11 @@ use std::io::IsTerminal;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-const RUN: &str = "{prefix} {wide_bar} epoch {pos:>4}/{len:<4} {msg} eta {eta:>3}";
-const BYTES: &str = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} eta {eta:>3}";
-const TRIALS: &str = "{prefix} {wide_bar} {pos}/{len} trials {msg} eta {eta:>3}";
-const TEXT: &str = "{wide_msg}";
-const TOTAL: &str = "{prefix} {wide_bar} {percent}% eta {eta:>3}";
+const RUN_TEMPLATE: &str = "{prefix} {wide_bar} epoch {pos:>4}/{len:<4} {msg} eta {eta:>3}";
+const BYTES_TEMPLATE: &str = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} eta {eta:>3}";
+const TRIALS_TEMPLATE: &str = "{prefix} {wide_bar} {pos}/{len} trials {msg} eta {eta:>3}";
+const TEXT_TEMPLATE: &str = "{wide_msg}";
+const TOTAL_TEMPLATE: &str = "{prefix} {wide_bar} {percent}% eta {eta:>3}";
 
 /// A progress display on stderr, shared by all runs and by the interrupt handler.
 #[derive(Clone)]
@@ -58,24 +58,24 @@ impl Progress {
         }
     }
 
-    /// Adds a bar for a whole command, which shows the percentage of `length`.
+    /// Adds a bar for a whole command, which shows the progress as a percentage of `length`.
     pub fn total(&self, label: &'static str, length: u64) -> ProgressBar {
-        self.add(TOTAL, length).with_prefix(label)
+        self.add(TOTAL_TEMPLATE, length).with_prefix(label)
     }
 
-    /// Adds a bar that counts bytes.
+    /// Adds a bar that counts bytes; its length is 0 until the caller sets it.
     pub fn bytes(&self) -> ProgressBar {
-        self.add(BYTES, 0)
+        self.add(BYTES_TEMPLATE, 0)
     }
 
     /// Adds a bar that counts the completed trials of a study.
     pub fn trials(&self, label: String, length: u64) -> ProgressBar {
-        self.add(TRIALS, length).with_prefix(label)
+        self.add(TRIALS_TEMPLATE, length).with_prefix(label)
     }
 
     /// Adds a row of text that can be replaced.
     pub fn text_row(&self) -> ProgressBar {
-        self.add(TEXT, 0)
+        self.add(TEXT_TEMPLATE, 0)
     }
 
     /// Returns a display for the runs of one request.
@@ -103,7 +103,8 @@ impl Progress {
     }
 }
 
-/// Trains all jobs with a bar for each run and one for the whole batch.
+/// Trains all jobs with a bar for each run and one for the whole batch, and prints how the columns and edges of
+/// users' own graphs were interpreted.
 ///
 /// `costs` contains the relative cost of an epoch of each job, for the estimate of the remaining time.
 /// The `on_event` of the options is ignored. Returns one result per job, in the order of `jobs`.
@@ -151,7 +152,7 @@ pub fn train_batch(
     results
 }
 
-/// Minimum time between two lines about epochs.
+/// Minimum time between two lines about epochs of one request.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Shows the runs of one request.
@@ -159,11 +160,11 @@ pub struct RunProgress {
     progress: Progress,
     label: String,
     first_seed: u64,
-    /// The patience in epochs, if training stops by patience.
+    /// The patience in epochs, if the stopping rule is [`StopRule::Patience`].
     patience: Option<usize>,
     /// The bars of unfinished runs, by the index of the run.
     bars: Mutex<HashMap<usize, RunBar>>,
-    /// When the last line about an epoch was printed.
+    /// When the last line about an epoch was printed or, before the first one, when this was created.
     last_epoch_line: Mutex<Instant>,
 }
 
@@ -171,7 +172,7 @@ pub struct RunProgress {
 struct RunBar {
     bar: ProgressBar,
     max_epochs: usize,
-    /// The lowest validation loss so far.
+    /// The lowest validation loss since the bar was added.
     lowest_loss: f64,
 }
 
@@ -228,13 +229,13 @@ impl RunProgress {
 
     /// Adds the bar of a run.
     fn start(&self, run: usize, seed: u64, max_epochs: usize) {
-        let bar = self.progress.add(RUN, max_epochs as u64);
+        let bar = self.progress.add(RUN_TEMPLATE, max_epochs as u64);
         bar.set_prefix(format!("{} seed {seed}", self.label));
         self.lock_bars().insert(run, RunBar { bar, max_epochs, lowest_loss: f64::INFINITY });
     }
 
-    /// Advances the bar of a run; with patience, its end is where training would stop without a
-    /// further improvement.
+    /// Advances the bar of a run; under [`StopRule::Patience`], its end is where training would stop if the
+    /// validation loss never became lower.
     fn advance(&self, run: usize, epoch: &Epoch) {
         let mut bars = self.lock_bars();
         let Some(run) = bars.get_mut(&run) else { return };

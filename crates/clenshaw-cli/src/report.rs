@@ -89,10 +89,12 @@ impl RunSubcommand for Report {
 }
 
 impl Report {
-    /// Collects the report on the runs or the study that the arguments name.
+    /// Collects the report on the runs or the study that the arguments name. Fails if a study is combined with
+    /// other arguments or `--seed`, or runs with `--name`.
     fn subject(&self) -> Result<Subject> {
         match (&self.runs[..], &self.name) {
             ([argument], name) if study::is_study(argument) => {
+                self.check_no_seed()?;
                 study::read(argument, name.as_deref(), &self.data.store())
             }
             (_, Some(name)) => Err(Error::BadValue {
@@ -111,6 +113,13 @@ impl Report {
                 None => self.run_report(),
             },
         }
+    }
+
+    /// Rejects `--seed`, which has no meaning for a study.
+    fn check_no_seed(&self) -> Result<()> {
+        let Some(seed) = self.seed else { return Ok(()) };
+        let expected = "no seed with a study; pass a run folder to choose one of its runs".into();
+        Err(Error::BadValue { key: "--seed".into(), value: seed.to_string(), expected })
     }
 
     /// Collects the report on runs.

@@ -181,7 +181,7 @@ impl Reproduce {
         self.out.as_deref().unwrap_or(Path::new("runs/reproduce"))
     }
 
-    /// Returns a flag that is set by Ctrl-C or when the budget is exhausted.
+    /// Returns a flag that is set by Ctrl-C or when the budget, which starts now, is exhausted.
     fn cancel_flag(&self, progress: &Progress) -> Arc<AtomicBool> {
         let flag = interrupt::flag(progress, interrupt::Resume::Rerun);
         let (cancelled, progress) = (Arc::clone(&flag), progress.clone());
@@ -202,7 +202,7 @@ impl Reproduce {
         flag
     }
 
-    /// Writes and prints the statistics of graphs.
+    /// Prints the statistics of graphs, and writes them to the folder of `--out`, if it is set.
     fn write_statistics(&self, info: &'static ExperimentInfo, table: &Comparison) -> Result<()> {
         let missing: Vec<&str> = table.missing().collect();
         let output = ExperimentOutput {

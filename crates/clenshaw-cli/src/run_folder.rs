@@ -46,8 +46,8 @@ pub fn find(argument: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Returns the run folders in a folder, sorted by path; for `runs`, also those in its direct subfolders,
-/// such as `runs/compare`. A folder that does not exist has none; one that cannot be read is an error.
+/// Returns the run folders in a folder, sorted by path; if the path is `runs`, also those in its direct
+/// subfolders, such as `runs/compare`. A folder that does not exist has none; one that cannot be read is an error.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = vec![];
     let entries = match fs::read_dir(folder) {
@@ -66,8 +66,8 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// When the summary of a run folder was written or, without a summary, when training last started in it; `None`
-/// if unknown.
+/// When the summary of a run folder was written or, without a summary, when training last started in it, by the
+/// times of the files; `None` if unknown.
 pub fn modified(folder: &Path) -> Option<SystemTime> {
     let time = |file: &str| fs::metadata(folder.join(file)).and_then(|file| file.modified()).ok();
     time("summary.json").or_else(|| time("data.json")).or_else(|| time("run.toml"))

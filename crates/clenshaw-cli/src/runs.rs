@@ -136,7 +136,8 @@ fn summary(folder: &Path) -> Json {
     serde_json::from_slice(&bytes).unwrap_or(Json::Null)
 }
 
-/// The name, path, graph, model, split, state and accuracy of a run folder; unknown values are null.
+/// The name, path, graph, model, split and state of a run folder, and its mean test accuracy in percent, as text;
+/// unknown values are null.
 fn overview(folder: &Path) -> Json {
     let summary = summary(folder);
     let settings = files::read_text(&folder.join("run.toml")).unwrap_or_default();
@@ -145,7 +146,7 @@ fn overview(folder: &Path) -> Json {
         line.and_then(|line| line.split_once(" = "))
             .map(|(_, value)| value.trim_matches('"').to_owned())
     };
-    let finished = summary["runs"].as_array().map_or_else(|| finished_seeds(folder), Vec::len);
+    let finished = summary["runs"].as_array().map_or_else(|| n_finished_runs(folder), Vec::len);
     let accuracy = summary["test_accuracy"]["mean"].as_f64();
     json!({
         "name": run_folder::name(folder),
@@ -158,8 +159,8 @@ fn overview(folder: &Path) -> Json {
     })
 }
 
-/// Counts the finished runs of a folder without a summary.
-fn finished_seeds(folder: &Path) -> usize {
+/// The number of runs in a folder that have a record.
+fn n_finished_runs(folder: &Path) -> usize {
     let entries = fs::read_dir(folder.join("runs")).into_iter().flatten().flatten();
     entries.filter(|entry| entry.path().join("record.json").is_file()).count()
 }

@@ -123,7 +123,8 @@ impl RunSubcommand for Train {
 }
 
 impl Train {
-    /// Combines defaults, preset, configuration file and options; later ones override earlier ones.
+    /// Combines the defaults of the model and the graph, the preset, the configuration file and the options; later
+    /// ones override earlier ones. If the split is `all`, the default number of runs is the number of splits.
     fn request(&self, store: &Store) -> Result<Request> {
         let mut config = self.config.as_deref().map_or(Ok(Config::default()), read_config)?;
         config.table = self.table.options().or(config.table);
@@ -177,7 +178,7 @@ pub fn describe(dataset: &Dataset) -> String {
 }
 
 /// Describes how the columns and edges of a user's own graph were interpreted, one note per line, each
-/// after a line break.
+/// after a line break; empty if there are no notes.
 pub fn interpretation(dataset: &Dataset) -> String {
     let columns = dataset.schema.iter().flat_map(Schema::summary);
     let lines = columns.chain(dataset.notes.iter().cloned());
@@ -242,7 +243,7 @@ fn score(score: f64) -> String {
     if score.is_nan() { "-".into() } else { percent(score) }
 }
 
-/// Formats the score over all runs, in the graph's metric, or a remark if there are no test nodes.
+/// Formats the test score over all runs in one line, or a remark if a run has no test nodes.
 fn headline(summary: &Summary) -> String {
     if summary.test_accuracy.mean.is_nan() {
         return "no test nodes, so there is no estimate of the accuracy".into();

@@ -143,7 +143,8 @@ impl RunSubcommand for Tune {
         let (tuned, graph) = self.search(&request, &study.location, &progress, &store, &cancel)?;
         let best_settings = study.best_settings_file()?;
         if let Some((trial, best)) = &tuned.best {
-            output::save(&best_settings, best_settings_toml(&study, trial, best))?;
+            let score = request.score_name();
+            output::save(&best_settings, best_settings_toml(&study, score, trial, best))?;
         }
         let report = StudyReport {
             graph: &graph,
@@ -170,15 +171,21 @@ impl RunSubcommand for Tune {
     }
 }
 
-/// Formats the best settings for `train --config`, with a comment on their origin.
-fn best_settings_toml(study: &StudyLocation, trial: &Trial, request: &Request) -> String {
-    let (number, value) = (trial.number, report::accuracy(trial.value.unwrap_or_default()));
-    format!("# Trial {number} of {study}: validation accuracy {value}\n{}", request.to_toml())
+/// Formats the best settings for `train --config`, with a comment on their origin; `score` is the name of the
+/// score that was tuned.
+fn best_settings_toml(
+    study: &StudyLocation,
+    score: &str,
+    trial: &Trial,
+    request: &Request,
+) -> String {
+    let (number, value) = (trial.number, report::percentage(trial.value.unwrap_or_default()));
+    format!("# Trial {number} of {study}: validation {score} {value}\n{}", request.to_toml())
 }
 
 impl Tune {
-    /// Returns the settings before tuning: the model's defaults, those for the user's own graph, the preset
-    /// and the options, each overriding the previous ones. Fails if the graph is unknown or cannot be loaded.
+    /// Returns the settings before tuning: the model's defaults, those for the user's own graph, the preset,
+    /// and the split, seed and table options, each overriding the previous ones.
     fn request(&self, store: &Store) -> Result<Request> {
         data::resolve(store, &self.graph)?;
         let mut request = Request::new(&self.graph, &self.model)?;
@@ -212,7 +219,7 @@ impl Tune {
         Ok(request)
     }
 
-    /// Runs the study; also returns a description of the graph.
+    /// Creates or resumes the study; also returns a description of the graph.
     fn search(
         &self,
         request: &TuneRequest,
@@ -243,7 +250,7 @@ impl Tune {
         Ok((tuned?, graph.into_inner().unwrap_or_default()))
     }
 
-    /// Trains with the best settings in their default run folder, keeping finished runs.
+    /// Trains with the best settings; finished runs in their default run folder are kept.
     fn evaluate(
         &self,
         request: &Request,

@@ -4,8 +4,8 @@ use crate::output;
 use clap::error::ErrorKind;
 use std::process::ExitCode;
 
-/// Prints the requested help or version to stdout and returns 0, or prints a usage error to stderr and
-/// returns 2.
+/// Prints the requested help or version to stdout and returns 0. Otherwise prints the usage error, or the help if
+/// the arguments are missing, to stderr and returns 2.
 pub fn report(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     match error.kind() {
@@ -20,8 +20,8 @@ pub fn report(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Returns the first paragraph on one line, then clap's first tip or else the usage as a hint; quotation
-/// marks become backticks.
+/// Returns the first paragraph on one line, then clap's first tip or else the usage as a hint, if there is one;
+/// single quotation marks become backticks.
 fn shorten(text: &str) -> String {
     let text = text.replace('\'', "`");
     let first = text.lines().take_while(|line| !line.is_empty()).map(str::trim);

@@ -41,7 +41,7 @@ portable run is retrained with portable instructions unless CLENSHAW_CPU is set.
 the class differs, the test accuracy may differ by up to 3 percentage points, and the predicted
 class must be the same for at least 95% of the nodes.
 
-Exits with 0 if everything agrees, and with 1 otherwise.
+Exits with 0 only if everything agrees.
 
 Examples:
   clenshaw verify latest
@@ -84,7 +84,7 @@ impl Verify {
     }
 }
 
-/// The table of everything that was compared, and the conclusion.
+/// Formats the table of everything that was compared, how it was compared, and the conclusion.
 fn page(verification: &Verification) -> String {
     let mut table = Table::new(["seed", "compared", "stored", "trained again", "result"]);
     for check in &verification.checks {

@@ -154,7 +154,7 @@ impl Watch {
         }
     }
 
-    /// Opens the port.
+    /// Listens on the port of `--port` or on a free one, for connections from this machine only.
     fn listen(&self) -> Result<TcpListener> {
         let port = self.port.unwrap_or(0);
         let address = (Ipv4Addr::LOCALHOST, port);
@@ -184,7 +184,8 @@ impl Target {
     }
 }
 
-/// Follows these folders and reads what has changed in them; prints a warning for each one that cannot be read.
+/// Follows these folders and reads what has changed in them. Prints a warning about a folder that cannot be
+/// opened; other errors are stored for the pages.
 fn update_folders(state: &SharedState, paths: Result<Vec<PathBuf>>) {
     let mut state = state.lock();
     let result = paths.and_then(|paths| {
@@ -197,8 +198,8 @@ fn update_folders(state: &SharedState, paths: Result<Vec<PathBuf>>) {
 }
 
 impl FollowedStudy {
-    /// Reads the trials and stores the report. The state is not locked while they are read, because a database may
-    /// be slow.
+    /// Reads the trials and stores the report, and the error if they cannot be read. The state is not locked while
+    /// they are read, because a database may be slow.
     fn update(&mut self, state: &SharedState) {
         let Self { location, storage, name, report } = self;
         let study = ReportedStudy { storage: storage.as_ref(), location, name: Some(name) };
@@ -214,7 +215,8 @@ impl FollowedStudy {
     }
 }
 
-/// Opens an address with the program that the desktop uses for it.
+/// Opens an address with the program that the desktop uses for it; prints a warning if that program cannot be
+/// started.
 fn open_browser(address: &str) {
     let (program, arguments): (&str, &[&str]) = match std::env::consts::OS {
         "macos" => ("open", &[]),

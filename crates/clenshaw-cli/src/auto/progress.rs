@@ -8,7 +8,7 @@ use clenshaw_tune::{Trial, TrialState};
 use indicatif::ProgressBar;
 use std::time::Instant;
 
-/// Shows a search.
+/// Shows the progress of a search.
 pub struct AutoProgress<'a> {
     request: &'a AutoRequest,
     progress: &'a Progress,
@@ -57,7 +57,8 @@ impl<'a> AutoProgress<'a> {
         self.progress.line(&format!("{}: {}", overview.name, overview.homophily_sentence()));
     }
 
-    /// The percentage of the trials or of the time, whichever is larger.
+    /// How much of the search is done, in percent: of the trials or of the time, whichever is more. The time before
+    /// an interruption is not included.
     fn percentage(&self, trials: &[Trial]) -> u64 {
         let ended = trials.iter().filter(|trial| trial.state.is_finished()).count();
         let of_trials = self.request.trials.map_or(0.0, |target| ended as f64 / target as f64);
@@ -67,10 +68,10 @@ impl<'a> AutoProgress<'a> {
         (100.0 * of_trials.max(of_time)).min(100.0) as u64
     }
 
-    /// Prints the outcome of a trial, such as `trial 7: gcn-cora 84.32% on 2 splits; best 86.49%`. A
-    /// configuration that failed is always shown.
+    /// Prints the outcome of a trial, such as `trial 7: gcn-cora 84.32% on 2 splits; best 86.49%`. The reason of a
+    /// failure is printed in every display mode.
     fn show_trial(&self, trial: &Trial, trials: &[Trial]) {
-        let name = name(trial);
+        let name = configuration_name(trial);
         let scores = trial.user_attrs.get("scores").and_then(|scores| scores.as_array());
         let n_splits = scores.map_or(0, Vec::len);
         let splits = if n_splits == 1 { "split" } else { "splits" };
@@ -93,8 +94,8 @@ impl<'a> AutoProgress<'a> {
     }
 }
 
-/// The configuration of a trial, such as `gcn-cora` or `gcn-cora, tuned`.
-fn name(trial: &Trial) -> String {
+/// The configuration of a trial, such as `gcn-cora` or `gcn-cora, tuned`; `?` in place of an unknown name.
+fn configuration_name(trial: &Trial) -> String {
     let params = trial.external_params();
     let entry = params.get("configuration").map(|entry| entry.to_json());
     let entry = entry.as_ref().and_then(|entry| entry.as_str()).unwrap_or("?").to_owned();

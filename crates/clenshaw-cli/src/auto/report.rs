@@ -47,8 +47,8 @@ pub fn to_text(answer: &AutoAnswer, study: &ReportedStudy<'_>, folder: &Path) ->
     text + &expected_scores(answer) + &footer(answer, study, folder)
 }
 
-/// The best configurations, best first. The column `behind` is `-` for a configuration with a different number of
-/// splits than the best one.
+/// The first configurations of the answer. The column `behind` is the difference from the validation score of the
+/// first one, or `-` if that was trained on another number of splits.
 fn table(answer: &AutoAnswer) -> Table {
     let title = format!("val {}", answer.objective.title());
     let mut table = Table::new(["configuration", "splits", &title, "behind", "weight", "s/run"]);
@@ -77,7 +77,7 @@ fn filter_text(answer: &AutoAnswer) -> String {
     })
 }
 
-/// The expected scores of the ensemble and of the best single model, with 95% intervals.
+/// The expected scores of the ensemble and of the best single model, with 95% intervals, or `not estimated`.
 fn expected_scores(answer: &AutoAnswer) -> String {
     let title = answer.objective.title();
     let score = |estimate: &Option<Estimate>| {

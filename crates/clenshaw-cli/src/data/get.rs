@@ -7,7 +7,7 @@ use clap::Args;
 use clenshaw::data::fetch::{
     self, FetchEvent, FetchOptions, FetchReport, FileState, Manifest, Proxies, RetryPolicy,
 };
-use clenshaw::data::{self, DATASETS, DatasetInfo};
+use clenshaw::data::{self, DATASETS};
 use clenshaw::report::Table;
 use clenshaw::{Error, Result};
 use indicatif::ProgressBar;
@@ -49,7 +49,8 @@ Examples:
   clenshaw data get --all --offline              Verify all files";
 
 impl Get {
-    /// Downloads or verifies the graphs one after the other and prints a report.
+    /// Downloads or, with `--offline`, verifies the graphs one after the other, and prints a report on those that
+    /// are complete.
     pub fn run(self) -> Result<()> {
         let manifests = self.manifests()?;
         let store = self.data.store();
@@ -73,19 +74,20 @@ impl Get {
         error.map_or(Ok(()), Err)
     }
 
-    /// The files of the graphs to download, with their checksums.
+    /// The files of the chosen graphs, with their checksums. Fails if a name is not that of a public graph.
     fn manifests(&self) -> Result<Vec<&'static Manifest>> {
         if self.all {
             let published = DATASETS.iter().filter_map(|info| info.files());
             return published.map(|files| fetch::manifest(files.folder)).collect();
         }
-        let infos = self.names.iter().map(|name| data::find(name));
-        infos.map(|info| manifest_of(info?)).collect()
+        self.names.iter().map(|name| manifest_of(name)).collect()
     }
 }
 
-/// The files of a graph and their checksums; fails if the graph is generated.
-fn manifest_of(info: &DatasetInfo) -> Result<&'static Manifest> {
+/// The files of a graph and their checksums; fails if the name is unknown or the graph is generated.
+fn manifest_of(name: &str) -> Result<&'static Manifest> {
+    let published = DATASETS.iter().filter(|info| info.files().is_some()).map(|info| info.name);
+    let info = data::find(name).map_err(|_| Error::unknown("graph", name, published))?;
     let files = info.files().ok_or_else(|| Error::Data {
         place: info.name.into(),
         problem: "this graph is generated; there is nothing to download".into(),
@@ -119,7 +121,8 @@ fn fetch_all(
     (reports, failed)
 }
 
-/// Shows a download event: on the bar or, without a terminal, as a line.
+/// Shows a download event: progress on the bar or, without a terminal, the start of each download as a line; a
+/// failed attempt as a line.
 fn show(progress: &Progress, bar: &ProgressBar, event: &FetchEvent<'_>) {
     match event {
         FetchEvent::Requested { file, source } => {

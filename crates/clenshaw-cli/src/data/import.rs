@@ -104,8 +104,8 @@ fn already_exists(file: &Path) -> Error {
     }
 }
 
-/// Returns the name or path with which the imported graph can be used, and the file to write. Fails if
-/// `out` is a path that does not end in `.graph`, the name of a known graph, or not a valid name.
+/// Returns the name or path with which the imported graph can be used, and the file to write. Rejects a path that
+/// does not end in `.graph`, the name of a known graph and an invalid name; a valid name requires a data folder.
 fn destination(store: &Store, out: &str) -> Result<(String, PathBuf)> {
     let invalid =
         |expected: String| Error::BadValue { key: "out".into(), value: out.into(), expected };

@@ -17,8 +17,9 @@ pub fn is_study(argument: &Path) -> bool {
     is_url || argument.is_file() || argument.extension().is_some_and(|end| end == "journal")
 }
 
-/// Opens the storage of a study; `None` if the argument does not name a study. Nothing is created: a missing
-/// file, and a database without tables, are errors. Prints a warning if the argument contains a password.
+/// Opens the storage of a study; `None` if the argument does not name a study, see [`is_study`]. Nothing is
+/// created: a missing file, and a database without tables, are errors. Prints a warning if the argument contains
+/// a password.
 pub fn open_study(argument: &Path) -> Result<Option<(StorageLocation, Box<dyn Storage>)>> {
     if !is_study(argument) {
         return Ok(None);
@@ -30,7 +31,7 @@ pub fn open_study(argument: &Path) -> Result<Option<(StorageLocation, Box<dyn St
     Ok(Some((location, storage)))
 }
 
-/// Reads a study and builds its report; an error if the study does not exist, and it is not created.
+/// Builds the report on a study; an error if the study does not exist.
 ///
 /// # Panics
 /// If the argument does not name a study, see [`is_study`].

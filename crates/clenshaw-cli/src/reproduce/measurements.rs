@@ -1,4 +1,4 @@
-//! Experiments that measure independent cells: the theorems and the learned filters.
+//! Experiments that measure independent cells and write a page: the theorems, the learned filters and `auto`.
 
 use super::{ExperimentOutput, RenderedFigure, Reproduce, missing_graphs_text};
 use clenshaw::Result;
@@ -6,8 +6,8 @@ use clenshaw::experiment::{CellProgress, ExperimentInfo, ExperimentOptions, Sele
 use clenshaw::report::ResultPage;
 
 impl Reproduce {
-    /// Runs or resumes an experiment, then writes and prints its page. After an error or an interruption, no page
-    /// is written; the records of finished cells are kept.
+    /// Calls `run`, which runs or resumes an experiment, then writes and prints the page it returns. If `run`
+    /// fails or is interrupted, no page is written.
     pub(super) fn measure(
         &self,
         info: &'static ExperimentInfo,

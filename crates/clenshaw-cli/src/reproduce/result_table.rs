@@ -9,9 +9,8 @@ use clenshaw::report::{ScoreTable, image_markdown};
 use clenshaw::{Error, Result};
 
 impl Reproduce {
-    /// Trains the cells without a receipt, saves the receipts and the table, and prints the table. Returns
-    /// the first error of a cell: missing graph files do not count, and an interruption is returned only if
-    /// there is no other error.
+    /// Trains the cells without a receipt, saves the receipts and the table, and prints the table. It then fails
+    /// if the training of a cell has failed, except because of missing files, or was interrupted.
     pub(super) fn train_table(
         &self,
         info: &'static ExperimentInfo,

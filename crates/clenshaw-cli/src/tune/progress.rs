@@ -1,6 +1,6 @@
 //! Progress of a study on stderr: the best trials and a bar on a terminal, otherwise a line per trial.
 
-use super::report::{accuracy, tuned_settings};
+use super::report::{percentage, tuned_settings};
 use crate::interrupt::STOP_REQUESTED;
 use crate::progress::Progress;
 use clenshaw::experiment::{TuneEvent, TuneRequest, ranked_trials};
@@ -40,7 +40,7 @@ impl<'a> StudyProgress<'a> {
                 self.bar.reset_eta();
             }
             TuneEvent::Reported { number, value, .. } => {
-                self.bar.set_message(format!("(trial {number}: {})", accuracy(*value)));
+                self.bar.set_message(format!("(trial {number}: {})", percentage(*value)));
             }
             TuneEvent::Finished { number, trials } => {
                 self.show(trials);
@@ -69,7 +69,7 @@ impl<'a> StudyProgress<'a> {
                 .into_iter()
                 .map(|(key, value)| format!("{key}={value}"))
                 .collect();
-            let value = accuracy(trial.value.unwrap_or_default());
+            let value = percentage(trial.value.unwrap_or_default());
             row.set_message(format!("trial {:>4}  {value}  {}", trial.number, settings.join(" ")));
         }
     }
@@ -77,7 +77,7 @@ impl<'a> StudyProgress<'a> {
     /// Formats the outcome of a trial, such as
     /// `trial 7: 84.32%; best 86.49% (trial 3); 8 of 100 complete`.
     fn line(&self, trial: &Trial, trials: &[Trial]) -> String {
-        let value = trial.value.map_or_else(String::new, accuracy);
+        let value = trial.value.map_or_else(String::new, percentage);
         let outcome = match trial.state {
             TrialState::Complete => value,
             TrialState::Pruned => format!("pruned at {value}"),
@@ -87,7 +87,7 @@ impl<'a> StudyProgress<'a> {
             },
         };
         let best = ranked_trials(trials).first().map_or_else(String::new, |best| {
-            let value = accuracy(best.value.unwrap_or_default());
+            let value = percentage(best.value.unwrap_or_default());
             format!("; best {value} (trial {})", best.number)
         });
         let (number, done, target) = (trial.number, n_complete(trials), self.request.trials);

@@ -11,8 +11,8 @@ use clenshaw_tune::{Trial, TrialState};
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 
-/// Formats an accuracy or a ROC AUC as a percentage, such as `86.49%`.
-pub fn accuracy(fraction: f64) -> String {
+/// Formats a score, an accuracy or a ROC AUC, as a percentage, such as `86.49%`.
+pub fn percentage(fraction: f64) -> String {
     output::percent(fraction) + "%"
 }
 
@@ -48,7 +48,7 @@ pub struct StudyReport<'a> {
     pub request: &'a TuneRequest,
     pub result: &'a TuneResult,
     pub study: &'a StudyLocation,
-    /// File with the best settings; it exists only if a trial is complete.
+    /// File for the best settings; it is written only if a trial is complete.
     pub best_settings: &'a Path,
 }
 
@@ -80,7 +80,7 @@ impl StudyReport<'_> {
             self.best_trials().to_text(),
             self.importances().to_text(),
             trial.number,
-            accuracy(trial.value.unwrap_or_default()),
+            percentage(trial.value.unwrap_or_default()),
         )
     }
 
@@ -97,13 +97,13 @@ impl StudyReport<'_> {
         shown.map(|(n, state)| format!("{n} {state}")).collect::<Vec<_>>().join(", ")
     }
 
-    /// The best trials: one column per trial, one row per hyper-parameter.
+    /// The best trials, one per column: the score, and one row per tuned hyper-parameter.
     fn best_trials(&self) -> Table {
         let best: Vec<&Trial> =
             ranked_trials(&self.result.trials).into_iter().take(BEST_TRIALS).collect();
         let headers = best.iter().map(|trial| format!("trial {}", trial.number));
         let mut table = Table::new(std::iter::once(String::new()).chain(headers));
-        let values = best.iter().map(|trial| accuracy(trial.value.unwrap_or_default()));
+        let values = best.iter().map(|trial| percentage(trial.value.unwrap_or_default()));
         let label = match self.request.score_name() {
             "accuracy" => "val acc",
             "ROC AUC" => "val auc",

@@ -40,7 +40,7 @@ impl StudyLocation {
 }
 
 /// Returns the path of a file about a study: `NAME.EXTENSION` beside the journal or, for a database, in
-/// [`FOLDER`].
+/// [`FOLDER`]. Slashes and backslashes in the name become hyphens.
 pub fn study_file(location: &StorageLocation, name: &str, extension: &str) -> PathBuf {
     let folder = match location {
         StorageLocation::Journal(path) => path.parent().unwrap_or(Path::new("")),

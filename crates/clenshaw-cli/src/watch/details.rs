@@ -7,6 +7,7 @@ use clenshaw::experiment::{FollowedGraph, Report, ReportedRun, Request};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::time::SystemTime;
 
 /// Identifies a [`FollowedGraph`]: the parts of a request that its graph, split and spectral density depend on.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -36,11 +37,20 @@ impl<T> LoadState<T> {
 
 /// A value to compute: a graph with its spectral density, or the report of a finished run.
 pub enum DetailJob {
-    Graph { key: GraphKey, request: Box<Request> },
-    Report { id: usize, path: PathBuf, seed: u64 },
+    Graph {
+        key: GraphKey,
+        request: Box<Request>,
+    },
+    /// The report of run `id`; `started` is when the process that trained it started.
+    Report {
+        id: usize,
+        started: Option<SystemTime>,
+        path: PathBuf,
+        seed: u64,
+    },
 }
 
-/// Runs jobs until the program ends, one at a time, to leave the other cores to training.
+/// Runs jobs until all senders are dropped, one at a time, to leave the other cores to training.
 pub fn compute(jobs: &Receiver<DetailJob>, state: &SharedState, store: &Store) {
     for job in jobs {
         match job {
@@ -49,12 +59,12 @@ pub fn compute(jobs: &Receiver<DetailJob>, state: &SharedState, store: &Store) {
                     LoadState::from_result(FollowedGraph::load(&request, store).map(Arc::new));
                 state.lock().graphs.insert(key, graph);
             }
-            DetailJob::Report { id, path, seed } => {
+            DetailJob::Report { id, started, path, seed } => {
                 let run = ReportedRun { folder: path, seed: Some(seed) };
                 let report = Report::new(&[run], store, 1).map(|report| {
                     serde_json::to_string(&report).expect("a report is plain data").into()
                 });
-                state.lock().store_report(id, LoadState::from_result(report));
+                state.lock().store_report(id, started, LoadState::from_result(report));
             }
         }
         state.announce();

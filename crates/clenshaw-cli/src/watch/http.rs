@@ -10,7 +10,7 @@ use std::fmt::Write;
 /// The maximum size of a request with all its headers, in bytes.
 pub const MAX_REQUEST: usize = 8192;
 
-/// A status line.
+/// The code and the reason of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status(pub u16, pub &'static str);
 
@@ -87,7 +87,7 @@ impl AccessCheck {
     }
 }
 
-/// The meaning of a path without the token.
+/// Returns what a request for this path, without the token, is for; the error is the status of the response.
 fn route(method: &str, path: &str) -> Result<Route, Status> {
     let number = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
         true => text.parse::<usize>().map_err(|_| NOT_FOUND),
@@ -154,7 +154,7 @@ fn equals_in_constant_time(given: &[u8], secret: &[u8]) -> bool {
 /// The status line and the headers of a response; the body follows. Without a length, the body ends when the
 /// connection is closed. `nonce` marks the page's own script and style; if it is empty, no
 /// script and no style is allowed.
-pub fn head(status: Status, kind: &str, length: Option<usize>, nonce: &str) -> String {
+pub fn head(status: Status, content_type: &str, length: Option<usize>, nonce: &str) -> String {
     let Status(code, text) = status;
     let own = match nonce.is_empty() {
         true => "'none'".to_owned(),
@@ -162,7 +162,7 @@ pub fn head(status: Status, kind: &str, length: Option<usize>, nonce: &str) -> S
     };
     let mut head = format!(
         "HTTP/1.1 {code} {text}\r\n\
-         Content-Type: {kind}\r\n\
+         Content-Type: {content_type}\r\n\
          Connection: close\r\n\
          Cache-Control: no-store\r\n\
          Content-Security-Policy: default-src 'none'; script-src {own}; style-src {own}; \

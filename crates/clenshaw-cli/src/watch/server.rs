@@ -13,13 +13,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// The maximum number of connections at a time; each open page uses one.
+/// The maximum number of connections at a time, of which each open page uses one; further ones are refused.
 const MAX_CONNECTIONS: usize = 32;
 /// The time to receive a request.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time for one write; a client that does not read for longer is disconnected.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The time between two comments that keep an event stream open.
+/// After this time without an event, a comment keeps the event stream open.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// Everything that connections share.
@@ -27,6 +27,7 @@ pub struct Server {
     access: AccessCheck,
     state: Arc<SharedState>,
     read_only: bool,
+    /// The number of open connections, including those that are being refused.
     connections: AtomicUsize,
 }
 
@@ -66,7 +67,7 @@ impl Server {
         }
     }
 
-    /// Reads one request and responds to it.
+    /// Reads one request and responds to it; with `is_full`, refuses the connection.
     fn answer(&self, mut stream: TcpStream, is_full: bool) -> std::io::Result<()> {
         stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
         if is_full {
@@ -127,8 +128,8 @@ impl Server {
     }
 }
 
-/// Reads up to the empty line after the headers; `None` if the request is too large. Fails if it does not
-/// arrive in time.
+/// Reads a request that ends with the empty line after its headers; `None` if it is too large. Fails if it does
+/// not arrive in time.
 fn read_request(stream: &mut TcpStream) -> std::io::Result<Option<Vec<u8>>> {
     let deadline = Instant::now() + READ_TIMEOUT;
     let (mut request, mut block) = (vec![], [0; 1024]);

@@ -83,7 +83,7 @@ pub struct WatchedStudy {
 
 /// Everything that pages show.
 pub struct WatchState {
-    /// The followed folder or storage.
+    /// What is followed, for the pages: a folder, or the name and the storage of a study.
     pub place: String,
     /// Why the state could not be updated; `None` if it could.
     pub problem: Option<String>,
@@ -180,7 +180,7 @@ impl WatchState {
         Some((folder, folder.runs().get(id % IDS_PER_FOLDER)?))
     }
 
-    /// The graph of a run; `None` if there is no such run. The first call starts loading it and returns
+    /// The graph of a run; `None` if there is no such run. The first call for a graph starts loading it and returns
     /// [`LoadState::Pending`].
     pub fn graph(&mut self, id: usize) -> Option<LoadState<Arc<FollowedGraph>>> {
         let request = self.find(id)?.0.request().clone();
@@ -194,8 +194,8 @@ impl WatchState {
         Some(LoadState::Pending)
     }
 
-    /// The report of a finished run; `None` if there is no such run. The first call starts computing it and returns
-    /// [`LoadState::Pending`].
+    /// The report of a finished run; `None` if there is no such run. Unless it is in memory, starts computing it and
+    /// returns [`LoadState::Pending`].
     pub fn report(&mut self, id: usize) -> Option<LoadState<Arc<str>>> {
         let (folder, run) = self.find(id)?;
         let (started, path, seed) = (folder.started(), folder.path().to_owned(), run.seed);
@@ -208,18 +208,26 @@ impl WatchState {
             self.reports.remove(0);
         }
         self.reports.push((id, started, LoadState::Pending));
-        let _ = self.jobs.send(DetailJob::Report { id, path, seed });
+        let _ = self.jobs.send(DetailJob::Report { id, started, path, seed });
         Some(LoadState::Pending)
     }
 
-    /// Stores a computed report, unless it has been dropped from the list of reports in the meantime.
-    pub fn store_report(&mut self, id: usize, report: LoadState<Arc<str>>) {
-        if let Some(entry) = self.reports.iter_mut().find(|(other, ..)| *other == id) {
+    /// Stores a computed report, unless it is no longer in the list of reports, for example because the run has
+    /// been trained again in the meantime.
+    pub fn store_report(
+        &mut self,
+        id: usize,
+        started: Option<SystemTime>,
+        report: LoadState<Arc<str>>,
+    ) {
+        let mut entries = self.reports.iter_mut();
+        if let Some(entry) = entries.find(|(other, time, _)| (*other, *time) == (id, started)) {
             entry.2 = report;
         }
     }
 
-    /// What a request to stop this run refers to; fails if there is no such run.
+    /// What a request to stop this run refers to: the study, if one is followed. Otherwise fails if there is no such
+    /// run.
     pub fn stop_target(&self, id: usize) -> Result<StopTarget> {
         if let Some(study) = &self.study {
             return Ok(StopTarget::Study(Arc::clone(&study.storage), study.name.clone()));
@@ -278,5 +286,22 @@ fn item(id: usize, folder: &FollowedFolder, run: &FollowedRun) -> RunItem {
         seconds: record.map(|record| record.seconds).or(seconds),
         active: folder.is_active(),
         stop_requested: folder.stop_requested(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn report_of_an_earlier_training_is_not_stored() {
+        let (jobs, _queue) = std::sync::mpsc::channel();
+        let mut state = WatchState::new("runs".into(), jobs);
+        let started = Some(SystemTime::UNIX_EPOCH + Duration::from_secs(9));
+        state.reports.push((7, started, LoadState::Pending));
+        state.store_report(7, Some(SystemTime::UNIX_EPOCH), LoadState::Ready("old".into()));
+        assert!(matches!(state.reports[0].2, LoadState::Pending));
+        state.store_report(7, started, LoadState::Ready("new".into()));
+        assert!(matches!(&state.reports[0].2, LoadState::Ready(report) if &**report == "new"));
     }
 }

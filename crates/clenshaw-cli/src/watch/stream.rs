@@ -38,7 +38,9 @@ pub struct Subscription {
 /// What a page has received of the selected run.
 struct SentRun {
     version: RunVersion,
+    /// The number of epochs.
     epochs: usize,
+    /// The epoch of the last filter; 0 if there is none.
     filter_epoch: usize,
 }
 
@@ -166,7 +168,7 @@ impl Subscription {
         event.map(|(name, data)| (name, data.to_string().into()))
     }
 
-    /// The report of the selected run, if it is finished.
+    /// The event `report`; `None` unless the selected run is finished, its report is ready and has not been sent.
     fn report_event(&mut self, state: &mut WatchState) -> Option<Event> {
         let id = self.selected.filter(|_| !self.has_report)?;
         if state.find(id)?.1.state != RunState::Finished {

@@ -119,6 +119,30 @@ fn repeated_graphs_are_compared_once() {
 }
 
 #[test]
+fn folder_with_the_name_of_a_known_graph_is_another_graph() {
+    let sandbox = Sandbox::new();
+    let rows: String = (0..30).map(|i| format!("n{i},{},{}\n", i % 7, i % 2)).collect();
+    sandbox.write("csbm/nodes.csv", &format!("id,age,label\n{rows}"));
+    let edges: String = (0..30).map(|i| format!("n{i},n{}\n", (i + 2) % 30)).collect();
+    sandbox.write("csbm/edges.csv", &format!("source,target\n{edges}"));
+    let arguments = "compare csbm ./csbm csbm/ --models mlp --runs 1 --set max_epochs=3 --json";
+    let document = sandbox.json(&format!("{arguments} --quiet"));
+    let summaries = document["summaries"].as_array().unwrap();
+    let graphs: Vec<&str> = summaries.iter().map(|s| s["graph"].as_str().unwrap()).collect();
+    assert_eq!(graphs, ["csbm", "./csbm"]);
+}
+
+#[test]
+fn accuracy_without_test_nodes_is_a_dash() {
+    let sandbox = Sandbox::new();
+    let page = sandbox.stdout(
+        "compare csbm:nodes=60 --models mlp --runs 2 --split all-labels --set max_epochs=3 --quiet",
+    );
+    assert!(page.lines().any(|line| line.starts_with("mlp ") && line.ends_with(" -")), "{page}");
+    assert!(!page.contains("NaN") && !page.contains("majority class"), "{page}");
+}
+
+#[test]
 fn interpretation_of_own_tables_is_printed_once() {
     let sandbox = Sandbox::new();
     let rows: String =

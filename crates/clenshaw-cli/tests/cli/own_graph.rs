@@ -142,6 +142,13 @@ fn other_graphs_are_matched_by_column_name() {
     let (code, error) = sandbox.failure(test);
     assert_eq!(code, 2);
     assert!(error.contains("`--only` is `test`; expected unlabelled with a model file"), "{error}");
+    let (code, error) = sandbox.failure("predict run others --only test");
+    assert_eq!(code, 2);
+    assert!(
+        error.contains("`--only` is `test`; expected unlabelled with another graph"),
+        "{error}"
+    );
+    assert_eq!(sandbox.stdout("predict run --only test").lines().count(), 1 + 30);
     let document = sandbox.json("predict run others --json");
     let node = &document["nodes"][3];
     assert_eq!((&node["node"], node["part"].as_str()), (&Value::from("p3"), Some("")));
@@ -390,6 +397,11 @@ fn options_without_tables_are_reported() {
                 `./cora`\n";
     assert!(page.contains(note), "{page}");
     assert!(sandbox.stdout("data check ./cora").contains("\nnodes     60\n"));
+    let absolute = sandbox.path("cora").display().to_string();
+    for path in ["./cora", &absolute] {
+        let page = sandbox.stdout(&format!("train {path} --set max_epochs=2 --fresh --quiet"));
+        assert!(page.starts_with("./cora: 60 nodes, "), "{path}: {page}");
+    }
 }
 
 #[test]

@@ -81,6 +81,7 @@ fn database_page_needs_a_name_if_there_are_several_studies() {
         ("empty.journal", "empty.journal: no studies yet"),
         ("studies/two.best.toml", "studies/two.best.toml: "),
         ("empty.journal empty.journal", "a study is reported on its own page; pass no other"),
+        ("sqlite:///my.db --name two --seed 3", "`--seed` is `3`; expected no seed with a study"),
         (
             "latest --name two",
             "`name` is `two`; expected no name unless a study is given, such as studies/",

@@ -57,6 +57,17 @@ fn invalid_arguments_are_rejected() {
 }
 
 #[test]
+fn every_experiment_rejects_zero_runs() {
+    for info in clenshaw::experiment::EXPERIMENTS {
+        let sandbox = Sandbox::new();
+        let (code, message) = sandbox.failure(&format!("reproduce {} --runs 0 --out o", info.name));
+        assert_eq!(code, 2, "{}: {message}", info.name);
+        assert!(message.contains("runs"), "{}: {message}", info.name);
+        assert!(sandbox.is_empty(), "{} left files behind", info.name);
+    }
+}
+
+#[test]
 fn page_lists_graphs_with_missing_files() {
     let sandbox = Sandbox::new();
     let page = without_data(&sandbox, "reproduce table1 --only graph=cora,texas");

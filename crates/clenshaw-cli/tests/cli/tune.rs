@@ -54,7 +54,8 @@ fn study_is_resumed_to_reach_more_trials() {
 
 #[test]
 fn report_names_the_score_of_the_stopping_rule() {
-    let page = Sandbox::new().stdout(
+    let sandbox = Sandbox::new();
+    let page = sandbox.stdout(
         "tune csbm:nodes=150,classes=2 --trials 1 --splits 2 --set max_epochs=5 --set hidden=8 \
          --set stop=roc-auc --quiet",
     );
@@ -66,6 +67,9 @@ fn report_names_the_score_of_the_stopping_rule() {
         assert!(page.contains(part), "no `{part}` in\n{page}");
     }
     assert!(!page.contains("validation accuracy"), "{page}");
+    let file = page.split("\nbest settings: ").nth(1).and_then(|rest| rest.lines().next());
+    let settings = text(&sandbox.read(file.unwrap()));
+    assert!(settings.lines().next().unwrap().contains(": validation ROC AUC "), "{settings}");
 }
 
 #[cfg(unix)]

@@ -199,14 +199,20 @@ pub(super) fn graph_label(graph: &str) -> String {
 }
 
 /// The path of an existing file or folder, relative to the working directory if it is inside that directory
-/// and absolute otherwise. A path that does not exist is returned unchanged.
+/// and absolute otherwise. A path that does not exist is returned unchanged, and so is the name of a data set.
 pub(super) fn normalise_path(text: &str) -> String {
+    let is_known = |graph: &str| data::find(base_name(graph)).is_ok();
+    if is_known(text) {
+        return text.to_owned();
+    }
     let Ok(path) = Path::new(text).canonicalize() else { return text.to_owned() };
     let current = std::env::current_dir().and_then(|folder| folder.canonicalize());
     let relative =
         current.ok().and_then(|folder| path.strip_prefix(folder).ok().map(Path::to_owned));
     let path = relative.filter(|path| !path.as_os_str().is_empty()).unwrap_or(path);
-    path.display().to_string()
+    let path = path.display().to_string();
+    // A data set has precedence over a path with the same name.
+    if is_known(&path) { format!("./{path}") } else { path }
 }
 
 /// The graph without its parameters: `csbm` for `csbm:nodes=200`.

@@ -120,12 +120,25 @@ impl AutoExperiment {
         Self { receipts: Some(receipts), ..self }
     }
 
-    /// Runs the searches on the selected graphs that are on this machine, one after the other; the other graphs
-    /// are listed as missing. Fails if the selection contains an unknown graph, a graph cannot be loaded, a search
-    /// fails, or the experiment is cancelled.
-    pub fn measure(&self, options: &ExperimentOptions<'_>) -> Result<ResultPage> {
+    /// Rejects selected graphs that this experiment does not have, and a number of runs outside 1 to 100000.
+    fn check(&self, options: &ExperimentOptions<'_>) -> Result<()> {
         let names: Vec<&str> = self.columns.iter().map(|column| &*column.graph).collect();
         options.selection.check(&[("graph", &names)])?;
+        match options.runs {
+            Some(runs) if !(1..=100_000).contains(&runs) => Err(Error::OutOfRange {
+                key: "runs".into(),
+                value: runs.to_string(),
+                allowed: "1 to 100000".into(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs the searches on the selected graphs that are on this machine, one after the other; the other graphs
+    /// are listed as missing. Fails if the selection contains an unknown graph, the number of runs is out of range, a
+    /// graph cannot be loaded, a search fails, or the experiment is cancelled.
+    pub fn measure(&self, options: &ExperimentOptions<'_>) -> Result<ResultPage> {
+        self.check(options)?;
         let (mut cells, mut datasets, mut missing) = (vec![], vec![], vec![]);
         for (index, column) in self.columns.iter().enumerate() {
             if !options.selection.includes("graph", &column.graph) {
@@ -374,6 +387,23 @@ mod tests {
         let text = "title = \"t\"\nsource = \"s\"\nbudget = -1.0\nruns = 1\ncolumn = []\n";
         let error = AutoExperiment::from_toml("a.toml", text).unwrap_err().to_string();
         assert_eq!(error, "a.toml: `budget` is -1; expected a number of seconds");
+    }
+
+    #[test]
+    fn rejects_zero_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, cancel) = (Store::only(folder.path()), AtomicBool::new(false));
+        let options = ExperimentOptions {
+            threads: 1,
+            store: &store,
+            folder: folder.path(),
+            selection: &Selection::default(),
+            runs: Some(0),
+            on_progress: &|_| {},
+            cancel: &cancel,
+        };
+        let error = experiment().measure(&options).map(drop).unwrap_err().to_string();
+        assert_eq!(error, "`runs` is 0, outside 1 to 100000");
     }
 
     #[test]
