@@ -5,10 +5,10 @@
 
 use crate::error::{Error, Result};
 
-/// The set of values that a parameter may take; both bounds are included.
+/// The set of values that a parameter may take.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
-    /// Real numbers, uniform on a linear or logarithmic scale.
+    /// Real numbers on a linear or logarithmic scale.
     Float {
         /// The smallest value.
         low: f64,
@@ -19,7 +19,7 @@ pub enum Distribution {
         /// The distance between consecutive values, starting at `low`; `None` for all real numbers.
         step: Option<f64>,
     },
-    /// Integers, uniform on a linear or logarithmic scale.
+    /// Integers on a linear or logarithmic scale.
     Int {
         /// The smallest value.
         low: i64,
@@ -55,16 +55,20 @@ pub enum ParamValue {
 }
 
 impl ParamValue {
-    /// Whether Optuna treats both as the same choice: `True`, `1` and `1.0` are equal in Python, and
-    /// Optuna treats NaN as equal to itself.
+    /// Whether both are the same choice. As in Python, `True`, `1` and `1.0` are equal; as in Optuna, NaN is
+    /// equal to itself.
     pub fn python_eq(&self, other: &Self) -> bool {
+        // Different large integers may be converted to the same `f64`.
+        if let (Self::Int(a), Self::Int(b)) = (self, other) {
+            return a == b;
+        }
         match (self.as_f64(), other.as_f64()) {
             (Some(a), Some(b)) => a == b || (a.is_nan() && b.is_nan()),
             _ => self == other,
         }
     }
 
-    /// The value as a number; `None` for strings, lists, objects and Python's `None`.
+    /// The value as a number, 0 or 1 for a boolean; `None` for strings, lists, objects and Python's `None`.
     pub fn as_f64(&self) -> Option<f64> {
         match *self {
             Self::Bool(value) => Some(f64::from(u8::from(value))),
@@ -259,6 +263,9 @@ mod tests {
         assert_eq!(list.to_internal(&ParamValue::Float(0.5)), Some(1.0));
         assert_eq!(list.to_external(1.0), ParamValue::Float(0.5));
         assert_eq!(list.to_internal(&ParamValue::Int(3)), None);
+        let large = [1i64 << 53, (1i64 << 53) + 1].map(ParamValue::Int);
+        let seeds = Distribution::Categorical { choices: large.to_vec() };
+        assert_eq!(seeds.to_internal(&large[1]), Some(1.0));
         let int = Distribution::Int { low: 1, high: 9, log: true, step: 1 };
         assert_eq!(
             (int.to_internal(&ParamValue::Int(3)), int.to_external(3.0)),

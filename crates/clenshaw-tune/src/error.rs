@@ -29,11 +29,11 @@ pub enum Error {
         /// The values that are accepted.
         expected: String,
     },
-    /// A storage that is invalid or cannot be used as requested: its contents, its kind of file, its permissions, or
-    /// a missing cargo feature.
+    /// A storage that is invalid or cannot fulfil the request, for example because of its contents, its
+    /// permissions or a missing cargo feature.
     #[error("{location}: {problem}")]
     Data {
-        /// The file or database, without its password.
+        /// The file, possibly with a line, or the database without its password.
         location: String,
         /// What is wrong.
         problem: String,
@@ -81,8 +81,8 @@ impl Error {
         move |source| Self::Io { path, source }
     }
 
-    /// Whether the error is due to the input (a wrong value, a missing file, an invalid storage), as opposed
-    /// to a failure while running.
+    /// Whether the likely cause of the error is the input (a wrong value, a missing file, an invalid storage),
+    /// as opposed to a failure while running.
     pub fn is_input(&self) -> bool {
         use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
         match self {
@@ -97,6 +97,7 @@ impl Error {
     }
 }
 
+/// The message of [`Error::LockTimeout`], without the path.
 fn lock_timeout(seconds: &u64) -> String {
     format!(
         "other workers have held this lock for {seconds} s; use fewer workers, or remove it if no worker is \

@@ -5,9 +5,9 @@
 //! ```
 //!
 //! `p` is the density of parameter `j` among all complete trials and `p*` among the best tenth, both
-//! estimated by Parzen estimators: for numbers on a grid of at most 50 values with Scott's bandwidth. A
-//! parameter whose best values are distributed like all its values is unimportant. Interactions are not
-//! considered.
+//! estimated by Parzen estimators; numbers are placed on a grid of at most 50 values, and Scott's rule gives
+//! the bandwidth. A parameter whose best values are distributed like all its values is unimportant.
+//! Interactions are not considered.
 //! If a parameter has several distributions, or is missing from some trials, its importance is a weighted
 //! sum of its importances under each distribution.
 //! Watanabe, Bansal & Hutter, IJCAI 2023, arXiv:2304.10255; the conditional form is arXiv:2601.20800.
@@ -25,8 +25,8 @@ const MAX_GRID_SIZE: u64 = 50;
 
 /// Returns the importance of every parameter of the complete trials, largest first.
 ///
-/// Importances sum to 1. They are equal if no parameter shows an effect. Trials whose value is not finite do
-/// not affect them. The list is empty if no complete trial has parameters.
+/// Importances sum to 1. They are equal if no parameter shows an effect. Only trials with a finite value are
+/// evaluated. The list is empty if no complete trial has parameters.
 pub fn param_importances(trials: &[Trial], direction: Direction) -> Vec<(String, f64)> {
     let complete: Vec<&Trial> = trials.iter().filter(|t| t.state == TrialState::Complete).collect();
     let names: BTreeSet<&String> = complete.iter().flat_map(|trial| trial.params.keys()).collect();

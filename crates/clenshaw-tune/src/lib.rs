@@ -1,6 +1,6 @@
 //! Hyper-parameter studies in Optuna's storage formats.
 //!
-//! Studies written by this crate open in Optuna 4 and 5 and in optuna-dashboard, and Rust and Python
+//! Optuna 4 and 5 and optuna-dashboard can open the studies that this crate writes, and Rust and Python
 //! workers can run trials of the same study at the same time.
 //!
 //! # A first study
@@ -52,8 +52,7 @@
 //!
 //! - [`Storage`]: [`JournalStorage`] for a file, `RdbStorage` for SQLite (feature `sqlite`) and PostgreSQL
 //!   (feature `postgres`). [`StorageLocation`] opens any of them by path or URL.
-//! - [`Sampler`]: random, grid and TPE. Sampled values depend only on the study's seed and direction, the trial
-//!   number, the search space and, except for random sampling, the other trials.
+//! - [`Sampler`]: random, grid and TPE. A sampler is a deterministic function of its [`SamplingContext`].
 //! - [`Pruner`]: median, successive halving and Hyperband.
 //! - [`param_importances`][]: PED-ANOVA.
 //! - [`dashboard`]: notes and plots for optuna-dashboard.

@@ -5,6 +5,7 @@ use crate::{
     AttrKind, Direction, Distribution, Params, Pruner, Sampler, SamplingContext, Storage, Tpe,
     Trial, TrialOutcome, TrialState,
 };
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A study in a storage, with the sampler and pruner of this worker.
@@ -24,15 +25,16 @@ pub struct Study<'a> {
 /// The trial for which parameters are proposed, see [`Study::ask_params`].
 #[derive(Clone, Copy, Debug)]
 pub struct NextTrial<'a> {
-    /// Its number.
+    /// The number of the trial.
     pub number: u64,
-    /// The enqueued trial that is started; `None` for a new one.
+    /// The enqueued trial that is started; `None` for a new trial.
     pub waiting: Option<&'a Trial>,
 }
 
 impl NextTrial<'_> {
-    /// The parameters of a search space: the fixed values of the enqueued trial, and otherwise the proposed
-    /// ones. `None` if a parameter has neither, or if there is neither an enqueued trial nor a proposal.
+    /// Returns the parameters of a search space, each with the value fixed by the enqueued trial
+    /// ([`Trial::fixed_param`]) or else the proposed one. `None` if a parameter has neither, or if there is
+    /// neither an enqueued trial nor a proposal.
     pub fn complete(
         &self,
         space: &BTreeMap<String, Distribution>,
@@ -55,7 +57,7 @@ impl<'a> Study<'a> {
     /// trial is pruned.
     ///
     /// # Errors
-    /// If the study exists with another direction or with multiple objectives, or the storage fails.
+    /// If the study exists with another direction or with multiple objectives, or if the storage fails.
     pub fn open(storage: &'a dyn Storage, name: &str, direction: Direction) -> Result<Self> {
         let id = storage.open_study(name, direction)?;
         let (sampler, pruner) = (Sampler::Tpe(Tpe::default()), Pruner::Never);
@@ -74,24 +76,32 @@ impl<'a> Study<'a> {
         Self { pruner, ..self }
     }
 
-    /// Records the first heartbeat of every trial as soon as it starts, before its parameters are sampled.
-    /// The caller must record the later ones; see [`Storage::record_heartbeat`].
+    /// Records the first heartbeat of every trial when the trial starts. The caller must record the later
+    /// ones; see [`Storage::record_heartbeat`].
     #[must_use]
     pub fn with_heartbeats(self) -> Self {
         Self { has_heartbeats: true, ..self }
     }
 
-    /// The id of the study in its storage, for calls that this type does not provide.
+    /// The id of the study in its storage, for calls to the storage that this type does not provide.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// Starts the first waiting trial or a new one, and sets its parameters. Returns `None` if a parameter is
-    /// not fixed and the grid has no points left; if a trial has already been started by then, it is marked as
-    /// failed.
+    /// Starts the first waiting trial, or a new one if none is waiting, and sets its parameters. Returns
+    /// `None` if a parameter is not fixed and the grid has no points left; if a trial has already been started
+    /// by then, it is marked as failed.
+    ///
+    /// # Errors
+    /// If a distribution is invalid, if the grid is infinite or too large, or if the storage fails. A trial that
+    /// has already been started by then remains in the state `Running`.
     pub fn ask(&self, space: &BTreeMap<String, Distribution>) -> Result<Option<Trial>> {
         self.ask_with(space, |trials, number| {
-            let trials = &self.pruner.visible_trials(trials, number);
+            // A grid must not repeat the points of other brackets; Optuna's grid also uses all trials.
+            let trials = &match self.sampler {
+                Sampler::Grid => Cow::Borrowed(trials),
+                Sampler::Random | Sampler::Tpe(_) => self.pruner.visible_trials(trials, number),
+            };
             let (direction, seed) = (self.direction, self.seed);
             self.sampler.sample(&SamplingContext { space, trials, direction, seed, number })
         })
@@ -120,7 +130,7 @@ impl<'a> Study<'a> {
     ) -> Result<Option<Trial>> {
         let trials = self.trials()?;
         let waiting = self.storage.claim_waiting_trial(self.id)?;
-        waiting.iter().try_for_each(|trial| self.record_start(trial))?;
+        waiting.iter().try_for_each(|trial| self.record_first_heartbeat(trial))?;
         let number = waiting.as_ref().map_or(trials.len() as u64, |trial| trial.number);
         let mut params = propose(&trials, NextTrial { number, waiting: waiting.as_ref() })?;
         let mut trial = match waiting.clone() {
@@ -128,11 +138,11 @@ impl<'a> Study<'a> {
             None if params.is_none() => return Ok(None),
             None => {
                 let trial = self.storage.create_trial(self.id)?;
-                self.record_start(&trial)?;
+                self.record_first_heartbeat(&trial)?;
                 trial
             }
         };
-        // If another worker has created a trial in the meantime, the number differs, and so do the values.
+        // If another worker has created a trial in the meantime, the number differs from the expected one.
         if trial.number != number {
             params = propose(&self.trials()?, NextTrial { number: trial.number, waiting: None })?;
         }
@@ -146,12 +156,15 @@ impl<'a> Study<'a> {
     }
 
     /// Records the first heartbeat of a trial, if the study has heartbeats.
-    fn record_start(&self, trial: &Trial) -> Result<()> {
+    fn record_first_heartbeat(&self, trial: &Trial) -> Result<()> {
         if self.has_heartbeats { self.storage.record_heartbeat(trial.id) } else { Ok(()) }
     }
 
-    /// Stores an intermediate value, unless it is NaN or infinite, and returns whether the caller should
-    /// prune the trial. Fails if the trial is finished, or the storage fails.
+    /// Stores an intermediate value and returns whether the caller should prune the trial. NaN and infinities
+    /// are not stored.
+    ///
+    /// # Errors
+    /// If the storage fails or rejects the value, for example because the trial is finished.
     pub fn report(&self, trial: &Trial, step: u64, value: f64) -> Result<bool> {
         self.storage.report(trial.id, step, value)?;
         if self.pruner == Pruner::Never {
@@ -170,7 +183,7 @@ impl<'a> Study<'a> {
     /// Finishes a trial and returns its final state; see [`TrialOutcome`] for values that are not finite.
     ///
     /// # Errors
-    /// If the trial does not exist or is already finished, or the storage fails. Finishing a trial again with
+    /// If the trial does not exist or is already finished, or if the storage fails. Finishing a trial again with
     /// the same result may be accepted.
     pub fn tell(&self, trial: &Trial, outcome: TrialOutcome) -> Result<TrialState> {
         self.storage.finish(trial.id, outcome)
@@ -181,8 +194,8 @@ impl<'a> Study<'a> {
         self.storage.trials(self.id)
     }
 
-    /// Returns the complete trial with the best value, the first one if there are several; `None` if no trial
-    /// is complete.
+    /// Returns the complete trial with the best value, the first one if there are several; `None` if no
+    /// complete trial has a value.
     pub fn best_trial(&self) -> Result<Option<Trial>> {
         let trials = self.trials()?.into_iter();
         let complete = trials.filter(|trial| trial.state == TrialState::Complete);
@@ -197,7 +210,7 @@ impl<'a> Study<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{JournalStorage, Median, ParamValue};
+    use crate::{Hyperband, JournalStorage, Median, ParamValue};
 
     fn space() -> BTreeMap<String, Distribution> {
         [("x".to_owned(), Distribution::Int { low: 0, high: 3, log: false, step: 1 })].into()
@@ -223,6 +236,22 @@ mod tests {
         assert_eq!(visited, [0, 1, 2, 3]);
         assert_eq!(x(&study.best_trial().unwrap().unwrap()), 2.0);
         assert_eq!(study.trials().unwrap().len(), 4, "an exhausted grid creates no trial");
+    }
+
+    #[test]
+    fn brackets_share_the_grid() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = JournalStorage::open(folder.path().join("study.log")).unwrap();
+        let study = Study::open(&storage, "s", Direction::Minimize).unwrap();
+        let hyperband = Hyperband { max_resource: Some(9), ..Hyperband::new("s") };
+        let study = study.with_sampler(Sampler::Grid, 7).with_pruner(Pruner::Hyperband(hyperband));
+        let mut visited = Vec::new();
+        while let Some(trial) = study.ask(&space()).unwrap() {
+            visited.push(x(&trial) as u64);
+            study.tell(&trial, TrialOutcome::Complete(0.0)).unwrap();
+        }
+        visited.sort_unstable();
+        assert_eq!(visited, [0, 1, 2, 3]);
     }
 
     #[test]

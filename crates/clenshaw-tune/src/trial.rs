@@ -107,8 +107,7 @@ pub struct Trial {
     /// Attributes set by samplers, pruners, storages and dashboards.
     pub system_attrs: Attributes,
     /// The start time as stored, in the format of RFC 3339 but possibly without an offset; `None` if the
-    /// trial has not started. A time without an offset is UTC, except in trials written by Optuna 4, whose
-    /// times are local: its journals and all databases store no offset.
+    /// trial has not started. Without an offset it is UTC, or local time if Optuna 4 has written it.
     pub datetime_start: Option<String>,
     /// The end time, in the same format; `None` if the trial has not ended.
     pub datetime_complete: Option<String>,
@@ -151,8 +150,8 @@ impl Trial {
         fixed.chain(set.map(|(name, value)| (name.to_owned(), value))).collect()
     }
 
-    /// The seconds from the start to the end of the trial; `None` if it has not ended, if its times cannot be
-    /// parsed or compared, or if it ends before it starts.
+    /// The seconds from the start to the end of the trial; `None` if one of these times is missing, if they
+    /// cannot be parsed or compared, or if the end is before the start.
     pub fn seconds(&self) -> Option<f64> {
         let start = parse_time(self.datetime_start.as_deref()?)?;
         let end = parse_time(self.datetime_complete.as_deref()?)?;
@@ -173,8 +172,8 @@ impl Trial {
     }
 }
 
-/// Splits a time in the format of RFC 3339 into its local time and the seconds of its offset, which may be
-/// missing; `None` if the time is invalid.
+/// Splits a time in the format of RFC 3339 into its local time and its offset in seconds, which is `None` if
+/// it is missing. Returns `None` if the time is invalid.
 fn parse_time(text: &str) -> Option<(SystemTime, Option<i64>)> {
     let parsed = |local: &str| humantime::parse_rfc3339_weak(local).ok();
     if let Some(local) = text.strip_suffix('Z') {
@@ -182,9 +181,8 @@ fn parse_time(text: &str) -> Option<(SystemTime, Option<i64>)> {
     }
     let split = text.len().checked_sub(6).filter(|&at| text.is_char_boundary(at))?;
     let (local, offset) = text.split_at(split);
-    let Some((hours, minutes)) =
-        offset[1..].split_once(':').filter(|_| "+-".contains(&offset[..1]))
-    else {
+    let unsigned = offset.strip_prefix(['+', '-']);
+    let Some((hours, minutes)) = unsigned.and_then(|unsigned| unsigned.split_once(':')) else {
         return Some((parsed(text)?, None));
     };
     let seconds = 3600 * hours.parse::<i64>().ok()? + 60 * minutes.parse::<i64>().ok()?;
@@ -213,5 +211,6 @@ mod tests {
         assert_eq!(seconds("2023-08-06T12:00:00", "2023-08-06T12:00:02Z"), None);
         assert_eq!(seconds("2023-08-06T12:00:00", "2023-08-06T11:00:00"), None);
         assert_eq!(seconds("yesterday", "today"), None);
+        assert_eq!(seconds("2023-08-06T12\u{df}0:00", "2023-08-06T12:00:02"), None);
     }
 }

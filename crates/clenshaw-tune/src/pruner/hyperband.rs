@@ -22,7 +22,7 @@ pub struct Hyperband {
     pub min_resource: u64,
     /// The maximum number of steps; `None` for one more than the largest step of a complete trial.
     pub max_resource: Option<u64>,
-    /// `eta`: one in `eta` trials is promoted from each rung. 0 and 1 count as 2.
+    /// `eta`: about one in `eta` trials is promoted from each rung. 0 and 1 count as 2.
     pub reduction_factor: u64,
     /// The number of trials that must reach a rung, and are pruned there, before any is promoted from it.
     pub bootstrap_count: usize,
@@ -69,7 +69,7 @@ impl Hyperband {
     /// The budget of every bracket; empty if the maximum number of steps is less than `min_resource`, or unknown
     /// because `max_resource` is unset and no complete trial has reported a value.
     fn budgets(&self, trials: &[Trial]) -> Vec<u64> {
-        let max = self.max_resource.or_else(|| last_step(trials).map(|last| last + 1));
+        let max = self.max_resource.or_else(|| Some(last_step(trials)?.saturating_add(1)));
         let Some(max) = max else {
             return Vec::new();
         };
@@ -83,7 +83,7 @@ impl Hyperband {
 
     /// The bracket of trial `number`; `None` if `budgets` is empty.
     fn bracket(&self, budgets: &[u64], number: u64) -> Option<usize> {
-        let total: u64 = budgets.iter().sum();
+        let total = budgets.iter().fold(0, |sum: u64, budget| sum.saturating_add(*budget));
         let hash = crc32fast::hash(format!("{}_{number}", self.study_name).as_bytes());
         let mut remainder = u64::from(hash).checked_rem(total)?;
         budgets.iter().position(|budget| {
@@ -91,5 +91,21 @@ impl Hyperband {
             remainder = remainder.saturating_sub(*budget);
             is_found
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TrialState;
+
+    #[test]
+    fn largest_step_does_not_overflow() {
+        let settings = Hyperband { reduction_factor: 2, ..Hyperband::new("study") };
+        let mut trial = Trial::new(0, 0, TrialState::Complete);
+        trial.intermediate_values.insert(u64::MAX, 0.5);
+        let trials = [trial];
+        assert_eq!(settings.trials_in_bracket(0, &trials).len(), 1);
+        assert!(!settings.decide(&trials[0], &trials, Direction::Minimize).prune);
     }
 }

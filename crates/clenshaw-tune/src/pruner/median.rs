@@ -12,7 +12,7 @@ pub struct Median {
     pub n_startup_trials: usize,
     /// The first step at which a trial may be pruned.
     pub n_warmup_steps: u64,
-    /// The number of steps between two decisions.
+    /// The number of steps between two decisions; 0 has the same effect as 1.
     pub interval_steps: u64,
     /// The minimum number of complete trials with a value at the step; with fewer, only trials that have
     /// reported nothing but NaN are pruned.

@@ -58,8 +58,8 @@ impl Pruner {
         }
     }
 
-    /// The trials that a sampler uses when it samples for trial `number`: with Hyperband, those in
-    /// the same bracket, as in Optuna; otherwise all.
+    /// The trials from which TPE estimates its densities for trial `number`: with Hyperband, those in the same
+    /// bracket, as in Optuna; otherwise all.
     pub fn visible_trials<'a>(&self, trials: &'a [Trial], number: u64) -> Cow<'a, [Trial]> {
         match self {
             Self::Hyperband(hyperband) => {

@@ -16,10 +16,10 @@ use crate::{Direction, Trial};
 /// Settings of the successive halving pruner, with Optuna's names and defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuccessiveHalving {
-    /// The step of the first rung; `None` for 1/100 of the last step of the longest complete trial, at
-    /// least 1. No trial is pruned while this step is unknown.
+    /// The step of the lowest rung if `min_early_stopping_rate` is 0; `None` for 1/100 of the last step of the
+    /// longest complete trial, at least 1. No trial is pruned while this step is unknown.
     pub min_resource: Option<u64>,
-    /// `eta`: one in `eta` trials is promoted from each rung. 0 and 1 count as 2.
+    /// `eta`: about one in `eta` trials is promoted from each rung. 0 and 1 count as 2.
     pub reduction_factor: u64,
     /// `s`: the number of lowest rungs to skip.
     pub min_early_stopping_rate: u32,
@@ -39,8 +39,8 @@ impl Default for SuccessiveHalving {
 }
 
 impl SuccessiveHalving {
-    /// Promotes or prunes the trial at each rung that its last report has reached. A trial that reports NaN
-    /// at a rung is pruned.
+    /// Promotes or prunes the trial at each further rung that its last report has reached. A trial that
+    /// reports NaN at a rung is pruned.
     pub(super) fn decide(
         &self,
         trial: &Trial,
@@ -56,7 +56,7 @@ impl SuccessiveHalving {
             return decision;
         };
         let mut rung = (0..).find(|r| !trial.system_attrs.contains_key(&rung_key(*r))).unwrap_or(0);
-        while !decision.prune && step >= self.rung_step(first, rung) {
+        while !decision.prune && self.rung_step(first, rung).is_some_and(|at| step >= at) {
             if value.is_nan() {
                 decision.prune = true;
                 break;
@@ -71,11 +71,10 @@ impl SuccessiveHalving {
         decision
     }
 
-    /// `first * eta^(s + rung)`.
-    fn rung_step(&self, first: u64, rung: u32) -> u64 {
-        let power =
-            self.reduction_factor.max(2).saturating_pow(self.min_early_stopping_rate + rung);
-        first.max(1).saturating_mul(power)
+    /// `first * eta^(s + rung)`; `None` if it is larger than any step.
+    fn rung_step(&self, first: u64, rung: u32) -> Option<u64> {
+        let exponent = self.min_early_stopping_rate.checked_add(rung)?;
+        first.max(1).checked_mul(self.reduction_factor.max(2).checked_pow(exponent)?)
     }
 
     /// Whether `value` is the best or among the best `1/eta` of `all` values at the rung, which include it;
@@ -95,4 +94,20 @@ impl SuccessiveHalving {
 
 fn rung_key(rung: u32) -> String {
     format!("completed_rung_{rung}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TrialState;
+
+    #[test]
+    fn largest_step_reaches_a_finite_number_of_rungs() {
+        let halving = SuccessiveHalving { min_resource: Some(1), ..SuccessiveHalving::default() };
+        let mut trial = Trial::new(0, 0, TrialState::Running);
+        trial.intermediate_values.insert(u64::MAX, 0.5);
+        let decision = halving.decide(&trial, &[], Direction::Minimize);
+        // 4^31 is the largest power of 4 below 2^64.
+        assert_eq!((decision.prune, decision.system_attrs.len()), (false, 32));
+    }
 }

@@ -1,8 +1,7 @@
-//! Grid search: every combination of values once, in an order shuffled by the study's seed.
+//! Grid search: every combination of values, in an order shuffled by the study's seed.
 //!
-//! Trial `i` takes the `i`-th combination, or the next one that no other trial has taken. Two workers that
-//! sample at the same time may choose the same point if the study also contains failed trials or points
-//! that are not on the grid.
+//! Trial `i` takes the `i`-th combination, or the next one that no other trial has taken. Combinations of
+//! failed trials are visited again. Two workers that sample at the same time may choose the same point.
 
 use super::{NumericRange, SamplingContext};
 use crate::error::{Error, Result};
@@ -13,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The maximum number of points of a grid.
 const MAX_POINTS: u64 = 1_000_000;
 
-/// A parameter and its internal values.
+/// A parameter and its internal values in increasing order.
 struct Axis<'a> {
     name: &'a str,
     values: Vec<f64>,
@@ -37,7 +36,8 @@ pub(super) fn sample(context: &SamplingContext) -> Result<Option<BTreeMap<String
 }
 
 impl<'a> Axis<'a> {
-    /// Lists the first `MAX_POINTS + 1` values; fails if there are infinitely many.
+    /// Lists the values of a parameter; fails if there are infinitely many. A list that is too long for a grid
+    /// may be incomplete.
     fn new(name: &'a str, distribution: &Distribution) -> Result<Self> {
         let values = match distribution {
             Distribution::Categorical { choices } => {
@@ -56,8 +56,12 @@ impl<'a> Axis<'a> {
     /// The index of a value; `None` if it is not on the axis. Values may differ by rounding errors, because
     /// other programs may compute steps differently.
     fn position(&self, value: f64) -> Option<usize> {
-        let is_close = |x: &f64| (x - value).abs() <= 1e-9 * x.abs().max(value.abs());
-        self.values.iter().position(is_close)
+        let distance = |index: usize| (self.values[index] - value).abs();
+        let above = self.values.partition_point(|x| *x < value);
+        let neighbours = above.saturating_sub(1)..self.values.len().min(above + 1);
+        let nearest = neighbours.min_by(|&a, &b| distance(a).total_cmp(&distance(b)))?;
+        let tolerance = 1e-9 * self.values[nearest].abs().max(value.abs());
+        (distance(nearest) <= tolerance).then_some(nearest)
     }
 }
 
@@ -135,6 +139,19 @@ mod tests {
         trials[7].state = TrialState::Fail;
         let again = sample_for(&space, &trials, 24).expect("points of failed trials are free");
         assert!(again.iter().all(|(name, value)| trials[7].params[name].1 == *value));
+    }
+
+    #[test]
+    fn distinguishes_adjacent_large_integers() {
+        let large =
+            Distribution::Int { low: 2_000_000_000, high: 2_000_000_002, log: false, step: 1 };
+        let space = BTreeMap::from([("seed".to_owned(), large)]);
+        let mut trials = Vec::new();
+        for number in 0..3 {
+            let point = sample_for(&space, &trials, number).expect("points are left");
+            trials.push(fixtures::trial(number, TrialState::Complete, &space, &point));
+        }
+        assert_eq!(sample_for(&space, &trials, 3), None);
     }
 
     #[test]

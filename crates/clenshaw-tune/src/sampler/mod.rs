@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 pub enum Sampler {
     /// Samples uniformly, independently of earlier trials.
     Random,
-    /// Visits every combination of values once, in an order shuffled by the seed.
+    /// Visits every combination of values, in an order shuffled by the seed.
     Grid,
     /// Samples near the best trials: tree-structured Parzen estimators.
     Tpe(Tpe),
@@ -34,7 +34,8 @@ pub enum Sampler {
 pub struct SamplingContext<'a> {
     /// The search space.
     pub space: &'a BTreeMap<String, Distribution>,
-    /// The study's trials, ordered by number. The trial to sample for may be among them; it is ignored.
+    /// The trials to take into account, ordered by number. The trial to sample for may be among them; it is
+    /// ignored.
     pub trials: &'a [Trial],
     /// The direction of the study.
     pub direction: Direction,

@@ -11,7 +11,7 @@ pub(crate) struct NumericRange {
     pub(crate) low: f64,
     /// The largest value; with steps, a whole number of them above `low`.
     pub(crate) high: f64,
-    /// The distance between two values; `None` for all real numbers.
+    /// The distance between consecutive values; `None` for all real numbers.
     pub(crate) step: Option<f64>,
     /// Whether the scale is logarithmic.
     pub(crate) log: bool,
@@ -32,7 +32,7 @@ impl NumericRange {
         Some(Self { low, high: step.map_or(high, |step| reach(step).min(high)), step, log })
     }
 
-    /// The bounds of the interval on which sampling is uniform.
+    /// The bounds of the interval on which sampling is uniform; logarithms if the scale is logarithmic.
     pub(crate) fn bounds(&self) -> (f64, f64) {
         let half = self.half_step();
         (self.transform(self.low - half), self.transform(self.high + half))
@@ -43,7 +43,7 @@ impl NumericRange {
         if self.log { value.ln() } else { value }
     }
 
-    /// Maps a point of the interval to the nearest value of the distribution.
+    /// Maps a point of the interval back to a value, rounded to the nearest one of the distribution.
     pub(crate) fn untransform(&self, point: f64) -> f64 {
         let value = if self.log { point.exp() } else { point };
         let rounded = |step: f64| self.low + ((value - self.low) / step).round() * step;
@@ -55,15 +55,15 @@ impl NumericRange {
         self.step.map_or(0.0, |step| step / 2.0)
     }
 
-    /// The number of values; `None` if there are infinitely many.
+    /// The number of values, at most `u64::MAX`; `None` if there are infinitely many.
     pub(crate) fn count(&self) -> Option<u64> {
         match self.step {
-            Some(step) => Some(((self.high - self.low) / step).round() as u64 + 1),
+            Some(step) => Some((((self.high - self.low) / step).round() as u64).saturating_add(1)),
             None => (self.low == self.high).then_some(1),
         }
     }
 
-    /// The first `limit` values in increasing order; `None` if there are infinitely many.
+    /// The values in increasing order, at most the first `limit`; `None` if there are infinitely many.
     pub(crate) fn values(&self, limit: u64) -> Option<Vec<f64>> {
         let step = self.step.unwrap_or(0.0);
         let value = |k: u64| (self.low + k as f64 * step).min(self.high);
@@ -83,6 +83,12 @@ mod tests {
         assert_eq!(range.values(9).unwrap(), [2.0, 6.0, 10.0]);
         let rate = Distribution::Float { low: 0.0, high: 0.3, log: false, step: Some(0.1) };
         assert_eq!(NumericRange::new(&rate).unwrap().values(9).unwrap(), [0.0, 0.1, 0.2, 0.3]);
+    }
+
+    #[test]
+    fn count_does_not_overflow() {
+        let all = Distribution::Int { low: i64::MIN, high: i64::MAX, log: false, step: 1 };
+        assert_eq!(NumericRange::new(&all).unwrap().count(), Some(u64::MAX));
     }
 
     #[test]

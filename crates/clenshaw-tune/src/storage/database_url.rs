@@ -6,13 +6,15 @@
 //! postgresql://user:password@host:5432/database        a server
 //! ```
 //!
-//! The name of a Python driver, as in `postgresql+psycopg2`, is ignored. Passwords are never printed.
+//! The name of a Python driver, as in `postgresql+psycopg2`, is ignored. Passwords are redacted when a URL is
+//! displayed.
 
 use crate::error::{Error, Result};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The URL of a database. Its `Display` and `Debug` forms contain no password.
+/// The URL of a database, without the name of a Python driver. Its `Display` and `Debug` forms contain no
+/// password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl {
     /// The URL including the password.
@@ -25,7 +27,7 @@ pub struct DatabaseUrl {
 const EXPECTED: &str = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE";
 
 impl DatabaseUrl {
-    /// Parses a URL.
+    /// Parses a URL. Most of a PostgreSQL URL is checked only when the database is opened.
     ///
     /// # Errors
     /// If the database is neither SQLite nor PostgreSQL, if it is in memory, or if the URL is malformed.
@@ -67,7 +69,10 @@ impl DatabaseUrl {
 
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&redact_password(&self.url))
+        match self.file {
+            Some(_) => f.write_str(&self.url),
+            None => f.write_str(&redact_password(&self.url)),
+        }
     }
 }
 
@@ -83,7 +88,8 @@ fn invalid(url: &str, expected: &str) -> Error {
     Error::BadValue { key, value, expected: expected.into() }
 }
 
-/// The path of an SQLite URL: the part after the third slash.
+/// The path of an SQLite URL: the part after the third slash. Fails for a database in memory, for parameters
+/// and for a URL without a third slash.
 fn sqlite_file(url: &str, rest: &str) -> Result<PathBuf> {
     match rest.strip_prefix('/') {
         Some("" | ":memory:") => Err(invalid(url, "a file; in-memory databases cannot be shared")),
@@ -109,9 +115,9 @@ fn check_credentials(url: &str, rest: &str) -> Result<()> {
     }
 }
 
-/// Replaces the password of a URL, and the values of query parameters such as `sslpassword`, with `***`. If an `@`
-/// follows a `?`, the end of the password is ambiguous: all text after the first `:` or `?` is then replaced. Text
-/// that is not a URL is returned unchanged.
+/// Replaces the password of a URL, and the values of query parameters whose names contain `password`, with `***`.
+/// If an `@` follows a `?`, the end of the password is ambiguous: all text after the first `:` or `?` is then
+/// replaced. Text that is not a URL is returned unchanged.
 pub fn redact_password(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     if rest.split_once('?').is_some_and(|(_, parameters)| parameters.contains('@')) {
@@ -164,6 +170,9 @@ mod tests {
         assert_eq!(file("sqlite:////a/b.db"), PathBuf::from("/a/b.db"));
         assert_eq!(file("sqlite+pysqlite:///b.db"), PathBuf::from("b.db"));
         assert_eq!(displayed("sqlite+pysqlite:////b.db"), "sqlite:////b.db");
+        let colon = "sqlite:////a:b@c.db";
+        assert_eq!(displayed(colon), colon, "files have no passwords");
+        assert!(!DatabaseUrl::parse(colon).unwrap().contains_password());
     }
 
     #[test]

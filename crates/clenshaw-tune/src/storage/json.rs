@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Python writes `NaN`, `Infinity` and `-Infinity` without quotes, which is not valid JSON. They are
-//! accepted everywhere, and written only as choices of a categorical distribution.
+//! accepted when reading, and written only as choices of a categorical distribution.
 
 use crate::error::{Error, Result};
 use crate::{Distribution, ParamValue};
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 const NON_FINITE: [(&str, f64); 3] =
     [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)];
 
-/// A number, which may be NaN or infinite.
+/// A number, which may be NaN or infinite, with or without quotes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PythonFloat(pub f64);
 
@@ -161,8 +161,8 @@ fn choice_from_quoted(json: &Value) -> ParamValue {
     number.map_or_else(|| ParamValue::from_json(json), ParamValue::Float)
 }
 
-/// Creates a distribution from its name and attributes; `None` if the name is unknown, or if an attribute is
-/// missing or has the wrong type. `choice` converts the choices.
+/// Creates a distribution from its name and attributes; `None` if the name is unknown, or if a required
+/// attribute is missing or has the wrong type. `choice` converts the choices.
 fn from_attributes(
     name: &str,
     attributes: &Value,

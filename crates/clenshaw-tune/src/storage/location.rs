@@ -48,8 +48,8 @@ impl StorageLocation {
         matches!(self, Self::Database(url) if url.contains_password())
     }
 
-    /// Opens the storage. Parent folders and tables are created if they do not exist; a missing journal is
-    /// created by the first write.
+    /// Opens the storage. Parent folders, SQLite files and tables are created if they do not exist; a missing
+    /// journal is created by the first write.
     ///
     /// # Errors
     /// If the storage cannot be opened or is invalid, or if the crate was built without support for the

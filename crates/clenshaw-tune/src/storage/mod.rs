@@ -50,8 +50,7 @@ enum StaleParams {
 
 /// A file or database with studies.
 ///
-/// In the storages of this crate, every call is atomic: no other worker changes what a call has read before it
-/// writes.
+/// In the storages of this crate, no other worker can change what a call has read before the call writes.
 /// Trials are identified by [`Trial::id`]. Changing a finished trial is an error
 /// ([`Error::TrialFinished`](crate::Error::TrialFinished)), and so is a missing study or trial;
 /// [`record_heartbeat`](Storage::record_heartbeat) ignores both.
@@ -80,17 +79,18 @@ pub trait Storage: Send + Sync {
     /// If a value is NaN or infinite.
     fn enqueue_trial(&self, study: u64, fixed: &BTreeMap<String, ParamValue>) -> Result<Trial>;
 
-    /// Starts the first waiting trial for this worker; `None` if no trial is waiting.
+    /// Starts the first waiting trial for this worker; `None` if no waiting trial is available.
     fn claim_waiting_trial(&self, study: u64) -> Result<Option<Trial>>;
 
     /// Sets parameters of a trial.
     ///
     /// # Errors
-    /// If a distribution or value is invalid, or if the study contains a parameter of the same name with an
-    /// incompatible distribution. In these cases, no parameter is set.
+    /// If a distribution is invalid, if a value is not finite or not the index of a choice, or if the study
+    /// contains a parameter of the same name with an incompatible distribution. In these cases, no parameter is
+    /// set. Numbers outside the bounds of their distribution are accepted.
     fn set_params(&self, trial: u64, params: &Params) -> Result<()>;
 
-    /// Reports an intermediate value; NaN and infinities are not stored. Databases reject steps above
+    /// Reports an intermediate value; NaN and infinities are ignored. Databases reject steps above
     /// `i32::MAX`.
     fn report(&self, trial: u64, step: u64, value: f64) -> Result<()>;
 
@@ -109,21 +109,21 @@ pub trait Storage: Send + Sync {
     }
 
     /// Records a heartbeat of a running trial; a no-op in storages without heartbeats. After the first
-    /// heartbeat of a trial, another is due every [`Self::heartbeat_interval`]; if none is recorded for two
-    /// intervals, [`Self::fail_stale_trials`] marks the trial as failed.
+    /// heartbeat of a trial, another is due every [`Self::heartbeat_interval`]; a trial is stale if none has
+    /// been recorded for two intervals.
     fn record_heartbeat(&self, _trial: u64) -> Result<()> {
         Ok(())
     }
 
-    /// Marks running trials as failed if their heartbeats have stopped or their worker process has ended, and
-    /// returns their ids. The default implementation does nothing.
+    /// Marks stale trials as failed and returns their ids. A running trial is stale if its heartbeats have
+    /// stopped or its worker process is known to have ended. The default implementation does nothing.
     fn fail_stale_trials(&self, _study: u64) -> Result<Vec<u64>> {
         Ok(Vec::new())
     }
 
     /// Like [`Self::fail_stale_trials`], and enqueues a trial with the parameters of each failed one that has
-    /// any. The storages of this crate do both in one atomic write, so that no parameters are lost if the
-    /// calling process is killed; the default implementation does not.
+    /// any. The storages of this crate write both together, so that no parameters are lost if the calling
+    /// process is killed; the default implementation does not.
     fn requeue_stale_trials(&self, study: u64) -> Result<Vec<u64>> {
         let failed = self.fail_stale_trials(study)?;
         if failed.is_empty() {

@@ -7,7 +7,7 @@
 use crate::Attributes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::fs;
+use std::{fs, io};
 
 /// The system attribute of a running trial that identifies its worker.
 pub(super) const WORKER: &str = "clenshaw:worker";
@@ -41,7 +41,7 @@ impl WorkerProcess {
             namespace: fs::read_link("/proc/self/ns/pid").ok()?.to_str()?.to_owned(),
             user: fs::metadata("/proc/self").ok()?.uid(),
             pid,
-            started: start_time(pid)?,
+            started: start_time(pid).ok()??,
         })
     }
 
@@ -57,7 +57,8 @@ impl WorkerProcess {
         worker.map(|worker| (WORKER.to_owned(), json(worker))).into_iter().collect()
     }
 
-    /// Whether the worker in this attribute value has certainly ended. `current` is this process.
+    /// Whether the worker in this attribute value has certainly ended; `false` if the value is invalid. `current`
+    /// is this process.
     pub fn has_died(attr: Value, current: &Self) -> bool {
         serde_json::from_value::<Self>(attr).is_ok_and(|worker| worker.is_dead(current))
     }
@@ -67,19 +68,27 @@ impl WorkerProcess {
         let is_visible = self.boot == current.boot
             && self.namespace == current.namespace
             && self.user == current.user;
-        is_visible && start_time(self.pid) != Some(self.started)
+        is_visible && start_time(self.pid).is_ok_and(|started| started != Some(self.started))
     }
 }
 
-/// The start time of a process; `None` if it does not exist or is a zombie.
+/// The start time of a process; `None` if it does not exist or is a zombie. Fails if it cannot be read.
 ///
-/// `/proc/PID/stat` contains `pid (name) state ppid ...`. The name may contain spaces and brackets; the start
-/// time is field 22.
-fn start_time(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let state = fields.next()?;
-    fields.nth(18).filter(|_| !matches!(state, "Z" | "X"))?.parse().ok()
+/// `/proc/PID/stat` contains `pid (name) state ppid ...`. The name may contain any bytes; the start time is
+/// field 22.
+fn start_time(pid: u32) -> io::Result<Option<u64>> {
+    let stat = match fs::read(format!("/proc/{pid}/stat")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        stat => stat?,
+    };
+    let stat = String::from_utf8_lossy(&stat);
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let mut fields = fields.split_whitespace();
+    match (fields.next(), fields.nth(18).map(str::parse::<u64>)) {
+        (Some("Z" | "X"), _) => Ok(None),
+        (_, Some(Ok(started))) => Ok(Some(started)),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -97,10 +106,19 @@ mod tests {
     }
 
     #[test]
+    fn process_names_may_contain_any_bytes() {
+        let name = fs::read("/proc/self/comm").unwrap();
+        fs::write("/proc/self/comm", b"(\xff) ").unwrap();
+        let current = WorkerProcess::current();
+        fs::write("/proc/self/comm", name).unwrap();
+        assert_eq!(current.unwrap(), WorkerProcess::current().unwrap());
+    }
+
+    #[test]
     fn zombie_processes_are_considered_dead() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let current = WorkerProcess::current().unwrap();
-        let started = start_time(child.id()).unwrap();
+        let started = start_time(child.id()).unwrap().unwrap();
         let worker = WorkerProcess { pid: child.id(), started, ..current.clone() };
         assert!(!worker.is_dead(&current));
         child.kill().unwrap();

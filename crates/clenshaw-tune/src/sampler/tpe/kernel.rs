@@ -62,8 +62,7 @@ impl Kernels {
         }
     }
 
-    /// Whether a kernel can be created for this value; the distribution may have changed since the value
-    /// was sampled.
+    /// Whether a kernel can be created for this value, which may have been sampled from another distribution.
     pub(super) fn accepts(distribution: &Distribution, internal: f64) -> bool {
         match NumericRange::new(distribution) {
             Some(range) => range.transform(internal).is_finite(),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! l(x) = density of the good trials,  g(x) = density of the others
-//! next = argmax of  log l(x) - log g(x)  over 24 candidates sampled from l
+//! next = argmax of  log l(x) - log g(x)  over candidates sampled from l
 //! ```
 //!
 //! Running trials are included in `g` (constant liar), so that parallel workers sample different values.
@@ -30,11 +30,11 @@ pub struct Tpe {
     /// The number of trials that must be complete or pruned before the estimators are used; until then,
     /// values are sampled uniformly.
     pub n_startup_trials: usize,
-    /// The number of candidates sampled from `l`.
+    /// The number of candidates sampled from `l`; 0 has the same effect as 1.
     pub n_ei_candidates: usize,
-    /// Whether to sample jointly the parameters that all complete and pruned trials have in common, with the
-    /// same distribution. This is the default of Optuna 5 for studies with one objective; earlier versions
-    /// sample each parameter independently by default.
+    /// Whether to sample jointly the parameters that all complete and pruned trials have, with the same
+    /// distribution. This is the default of Optuna 5 for studies with one objective; earlier versions sample
+    /// each parameter independently by default.
     pub multivariate: bool,
 }
 

@@ -37,7 +37,7 @@ pub(super) fn log_ndtr(x: f64) -> f64 {
     }
 }
 
-/// The logarithm of the probability of `a..=b` under the standard normal distribution.
+/// The logarithm of the probability of `a..=b` under the standard normal distribution, for `a <= b`.
 ///
 /// A range in the right tail is mirrored to the left tail, where small probabilities are accurate.
 pub(crate) fn log_mass(a: f64, b: f64) -> f64 {

@@ -124,7 +124,7 @@ impl LogEntry {
         json::parse(line).map_err(|e| format!("not a journal entry: {e}"))
     }
 
-    /// Converts the fields to the type of the operation.
+    /// Converts the fields to a type, which the caller chooses by the operation.
     pub fn fields<T: DeserializeOwned>(self) -> EntryResult<T> {
         serde_json::from_value(Value::Object(self.fields)).map_err(|e| e.to_string())
     }

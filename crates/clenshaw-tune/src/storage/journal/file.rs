@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// A file, and the position up to which it has been read.
 pub(super) struct JournalFile {
     path: PathBuf,
-    /// The number of bytes read.
+    /// The number of bytes of the lines read.
     offset: u64,
     /// The number of lines read.
     n_lines: u64,
@@ -74,14 +74,15 @@ impl JournalFile {
         Ok(bytes)
     }
 
-    /// Appends lines, all or none. The caller must hold the lock and must have read the file since acquiring
-    /// it; anything after the last line read is removed.
+    /// Appends lines; if writing fails, the part that was written is removed. The caller must hold the lock and
+    /// must have read the file since acquiring it; anything after the last line read is removed.
     pub fn append(&self, lines: &str) -> Result<()> {
         append(&self.path, self.offset, lines).map_err(Error::io(&self.path))
     }
 }
 
-/// Truncates the file to `end`, the end of the last complete line, appends text and syncs the file.
+/// Truncates the file to `end`, the end of the last complete line, appends text and syncs the file. Truncates
+/// it again if writing fails.
 fn append(path: &std::path::Path, end: u64, text: &str) -> std::io::Result<()> {
     let mut file = OpenOptions::new().append(true).create(true).open(path)?;
     if file.metadata()?.len() > end {

@@ -1,4 +1,5 @@
-//! The lock of a journal: a symbolic link beside it, compatible with Optuna's `JournalFileSymlinkLock`.
+//! The lock of a journal: a symbolic link beside it, compatible with Optuna's `JournalFileSymlinkLock`. On
+//! systems other than Unix it is an empty file.
 //!
 //! Creating a link fails if it exists, even on network file systems. A worker that dies while holding the
 //! lock leaves it behind, so a lock is broken if neither the link nor the journal it points to has changed
@@ -30,7 +31,7 @@ const MIN_PAUSE: Duration = Duration::from_millis(1);
 /// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_millis(100);
 
-/// The lock of a journal, held only while a [`LockGuard`] exists.
+/// The lock of a journal; a [`LockGuard`] holds it.
 pub(super) struct JournalLock {
     journal: PathBuf,
     link: PathBuf,

@@ -4,10 +4,10 @@
 //! entries in one write, syncs the file and releases the lock. Since every writer takes the lock, nothing
 //! changes between check and write. Reading takes no lock.
 //!
-//! A worker that is killed can leave a truncated line, a lock and a running trial. The next writer removes
-//! the line, and the lock is broken after 30 seconds. The trial is marked as failed by `fail_stale_trials`
-//! if its worker ran on this machine, since the machine's last boot, as the same user. Journals have no
-//! heartbeats, so the trials of other dead workers, including Optuna's, stay in the state `Running`.
+//! A worker that is killed can leave a truncated line, a lock and a running trial. The next writer from this
+//! crate removes the line, and the lock is broken after 30 seconds. The trial is marked as failed by
+//! `fail_stale_trials` if this process can tell that its worker has ended; see [`WorkerProcess`]. Journals
+//! have no heartbeats, so the trials of other dead workers, including Optuna's, stay in the state `Running`.
 
 mod entry;
 mod file;
@@ -90,7 +90,7 @@ impl JournalStorage {
         let mut contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
         let guard = self.lock.acquire()?;
         contents.update()?;
-        contents.replay.last_own_trial = None;
+        contents.replay.last_own_trial_id = None;
         let entries = decide(&contents.replay)?;
         let text: String =
             entries.iter().map(|entry| new_entry::line(&self.worker_id, entry)).collect();
@@ -124,7 +124,7 @@ impl JournalStorage {
         Ok(study)
     }
 
-    /// Returns the id of a study, or an error if it has another direction.
+    /// Returns the id of a study, or an error if it has another direction or multiple objectives.
     fn check_direction(&self, study: &StudyRecord, expected: Direction) -> Result<u64> {
         let checked = validation::check_direction(&study.summary, study.n_objectives, expected);
         checked.map_err(|problem| self.error(problem))
@@ -140,8 +140,8 @@ impl JournalStorage {
         created.ok_or_else(|| self.error("the new trial was not accepted".into()))
     }
 
-    /// Marks stale trials as failed, and enqueues their parameters if requested, in one write. Returns the
-    /// ids of the failed trials.
+    /// Marks stale trials as failed, and enqueues trials with their parameters if requested, in one write.
+    /// Returns the ids of the failed trials.
     fn end_stale_trials(&self, study: u64, params: StaleParams) -> Result<Vec<u64>> {
         if self.stale_trials(&self.read()?.replay, study)?.is_empty() {
             return Ok(Vec::new());
@@ -178,8 +178,8 @@ impl JournalStorage {
         Ok(trials.filter(is_stale).collect())
     }
 
-    /// Checks that the parameters are valid, and that the study contains no incompatible distributions for
-    /// them.
+    /// Returns an error if a parameter is invalid, or if the study contains an incompatible distribution for
+    /// it.
     fn check_params(&self, replay: &Replay, study: &StudyRecord, params: &Params) -> Result<()> {
         for (name, (new, internal)) in params {
             validation::check_param(name, new, *internal)?;

@@ -18,8 +18,8 @@ pub(super) struct Replay {
     studies: Vec<StudyRecord>,
     /// Trials by id, each with the index of its study.
     trials: Vec<(usize, Trial)>,
-    /// The id of the trial that this storage created or started last; `None` if it has not done so.
-    pub last_own_trial: Option<u64>,
+    /// The id of the trial that this storage created or started last, since the caller reset it to `None`.
+    pub last_own_trial_id: Option<u64>,
 }
 
 /// A study; deleted ones are kept because ids are counted.
@@ -41,7 +41,7 @@ impl StudyRecord {
 
 impl Replay {
     pub fn new(worker_id: String) -> Self {
-        Self { worker_id, studies: Vec::new(), trials: Vec::new(), last_own_trial: None }
+        Self { worker_id, studies: Vec::new(), trials: Vec::new(), last_own_trial_id: None }
     }
 
     /// The studies that are not deleted.
@@ -64,9 +64,9 @@ impl Replay {
         self.trials.get(id as usize).map(|(study, trial)| (&self.studies[*study], trial))
     }
 
-    /// The trial that this storage created or started last; `None` if it has not done so.
+    /// The trial with the id [`Self::last_own_trial_id`].
     pub fn last_own_trial(&self) -> Option<Trial> {
-        let (_, trial) = self.trial(self.last_own_trial?)?;
+        let (_, trial) = self.trial(self.last_own_trial_id?)?;
         Some(trial.clone())
     }
 
@@ -76,8 +76,7 @@ impl Replay {
         first.map(|(distribution, _)| distribution)
     }
 
-    /// Applies one line. A line that cannot be parsed, or that contains an unknown operation, is an error and
-    /// changes nothing.
+    /// Applies one line. An invalid line is an error and changes nothing.
     pub fn apply(&mut self, line: &str) -> Result<(), String> {
         let entry = LogEntry::parse(line)?;
         let (op, is_own) = (entry.op_code, entry.worker_id == self.worker_id);
@@ -159,11 +158,12 @@ impl Replay {
         study.trials.push(id);
         self.trials.push((study_id as usize, trial));
         if is_own {
-            self.last_own_trial = Some(id as u64);
+            self.last_own_trial_id = Some(id as u64);
         }
         Ok(())
     }
 
+    /// Sets a parameter, unless the entry has to be ignored.
     fn set_param(&mut self, new: NewParam) -> Result<(), String> {
         let NewParam { trial_id, param_name: name, param_value_internal, distribution } = new;
         let param = validation::parse_param(&name, &distribution, param_value_internal.0)?;
@@ -177,6 +177,8 @@ impl Replay {
         Ok(())
     }
 
+    /// Changes the state of a trial, with its value and times, unless the entry has to be ignored. `is_own`:
+    /// whether this storage wrote the entry.
     fn set_state(
         &mut self,
         NewState { trial_id, status }: NewState,
@@ -196,7 +198,7 @@ impl Replay {
         trial.state = state;
         trial.value = value.or(trial.value);
         if is_own && state == TrialState::Running {
-            self.last_own_trial = Some(trial_id);
+            self.last_own_trial_id = Some(trial_id);
         }
         Ok(())
     }

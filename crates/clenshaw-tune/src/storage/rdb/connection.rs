@@ -17,7 +17,7 @@ pub(super) enum SqlValue {
 /// An error of a statement.
 #[derive(Debug)]
 pub(super) enum SqlError {
-    /// The connection is lost; it is unknown whether a write was committed.
+    /// The connection is lost or cannot be opened; it is unknown whether a write was committed.
     #[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "only servers disconnect"))]
     Disconnected(String),
     /// The transaction conflicts with another one; nothing was changed, and it may be repeated.
@@ -52,7 +52,7 @@ pub(super) struct Dialect {
     pub lock_schema: &'static str,
     /// Returns a row if table `$1` exists.
     pub has_table: &'static str,
-    /// Returns a row if type `$1` exists.
+    /// Returns a row if type `$1` exists; empty if there are no `enums`.
     pub has_type: &'static str,
     /// The current time in UTC, in the format of trial times.
     pub now: &'static str,
@@ -93,7 +93,7 @@ pub(super) trait Connection: Send {
 pub(super) struct SqlRow(pub Vec<SqlValue>);
 
 impl SqlRow {
-    /// A column with an id or count. This and the other columns fail if the value has another type.
+    /// Reads a column with an id or count. This and the following methods fail if the value has another type.
     pub fn u64(&self, column: usize) -> SqlResult<u64> {
         match self.0[column] {
             SqlValue::Int(value) => {
@@ -103,12 +103,12 @@ impl SqlRow {
         }
     }
 
-    /// A text column.
+    /// Reads a text column.
     pub fn text(&self, column: usize) -> SqlResult<&str> {
         self.optional_text(column)?.ok_or_else(|| self.mismatch(column, "text"))
     }
 
-    /// A text column that may be NULL.
+    /// Reads a text column that may be NULL.
     pub fn optional_text(&self, column: usize) -> SqlResult<Option<&str>> {
         match &self.0[column] {
             SqlValue::Text(text) => Ok(Some(text)),
@@ -117,7 +117,7 @@ impl SqlRow {
         }
     }
 
-    /// A numeric column that may be NULL.
+    /// Reads a numeric column that may be NULL.
     pub fn optional_f64(&self, column: usize) -> SqlResult<Option<f64>> {
         match self.0[column] {
             SqlValue::Real(value) => Ok(Some(value)),

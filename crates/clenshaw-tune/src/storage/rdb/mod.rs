@@ -1,14 +1,14 @@
 //! Optuna's tables in a relational database: SQLite for one machine, PostgreSQL for several.
 //!
-//! Every call reads or writes in one transaction; `open_study`, `fail_stale_trials` and
-//! `requeue_stale_trials` first check in a read-only transaction whether there is anything to write. A call
+//! Calls read or write in one transaction; `open_study`, `fail_stale_trials` and `requeue_stale_trials` first
+//! check in a read-only transaction whether there is anything to write. A call
 //! that writes locks the rows that it checks, so that nothing changes between check and write; a call that
 //! reads uses one snapshot.
 //!
 //! If the connection is lost, it is reopened after increasing pauses and the call is repeated. After a lost
-//! connection it is unknown whether a write was committed, so every write is idempotent: a trial is created
-//! with a request id by which a repeated call finds it, finishing a trial again with the same result does
-//! nothing, and a stale trial is failed and requeued in one transaction.
+//! connection it is unknown whether a write was committed, so writes are idempotent: a trial is created with a
+//! request id by which a repeated call finds it, finishing a trial again with the same result does nothing,
+//! and a stale trial is failed and requeued in one transaction.
 //!
 //! Times have no time zone: this crate and Optuna 5 store UTC, Optuna 4 stores local time, and the
 //! database does not distinguish them. Heartbeats use the clock of the database.
@@ -57,24 +57,25 @@ impl Default for DatabaseOptions {
     }
 }
 
-/// A storage in a database: Optuna's `RDBStorage`. Requires the feature `sqlite` or `postgres`.
+/// A storage in a database: Optuna's `RDBStorage`. Requires the feature `sqlite` or `postgres`. Names have at
+/// most 512 characters.
 pub struct RdbStorage {
     url: DatabaseUrl,
     options: DatabaseOptions,
     /// The current process; `None` if it cannot be identified.
     process: Option<WorkerProcess>,
     session: Mutex<Session>,
-    /// The finished trials that have been read, by study id and trial id. They do not change, so they are
-    /// read once.
+    /// The finished trials that have been read, by study id and trial id. They do not change, so their details
+    /// are read once.
     finished: Mutex<BTreeMap<u64, BTreeMap<u64, Trial>>>,
 }
 
-/// The connection to the database and its history.
+/// The connection to the database, and when it was last reopened.
 #[derive(Default)]
 struct Session {
     /// `None` after the connection was lost, and during a transaction.
     connection: Option<Box<dyn Connection>>,
-    /// When the connection was last reopened; `None` if it was never lost.
+    /// When the connection was last reopened; `None` if it never was.
     reopened: Option<Instant>,
 }
 

@@ -198,7 +198,7 @@ fn number(row: &SqlRow, column: usize) -> SqlResult<f64> {
     }
 }
 
-/// Converts `2024-02-03 04:05:06.5` to `2024-02-03T04:05:06.500000`.
+/// Converts a time of a database, such as `2024-02-03 04:05:06.5`, to `2024-02-03T04:05:06.500000`.
 fn iso8601(text: &str) -> String {
     let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
     format!("{}.{fraction:0<6}", seconds.replacen(' ', "T", 1))

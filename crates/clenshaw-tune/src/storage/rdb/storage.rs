@@ -30,14 +30,14 @@ impl RdbStorage {
     }
 
     /// Whether an old heartbeat means that its worker is dead. Returns `false` until two heartbeat intervals
-    /// after a lost connection was reopened, because no worker could record heartbeats while it was lost.
+    /// after a lost connection was reopened: other workers may have been unable to record heartbeats, too.
     fn heartbeats_are_reliable(&self) -> bool {
         let max_age = 2 * self.options.heartbeat_interval;
         self.lock_session().reopened.is_none_or(|reopened| reopened.elapsed() > max_age)
     }
 
-    /// Marks stale trials as failed, and enqueues their parameters if requested, in one transaction. Returns
-    /// the ids of the failed trials.
+    /// Marks stale trials as failed, and enqueues trials with their parameters if requested, in one
+    /// transaction. Returns the ids of the failed trials.
     fn end_stale_trials(&self, study: u64, params: StaleParams) -> Result<Vec<u64>> {
         let use_heartbeats = self.heartbeats_are_reliable();
         let find = |db: &mut dyn Connection| self.stale_trials(db, study, use_heartbeats);

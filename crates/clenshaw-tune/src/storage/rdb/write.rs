@@ -75,7 +75,7 @@ pub(super) fn set_param(
     db.execute(sql, &[trial.into(), name.into(), (*internal).into(), distribution.into()])
 }
 
-/// Reports an intermediate value, which must be finite.
+/// Stores an intermediate value, which must be finite.
 pub(super) fn report(db: &mut dyn Connection, trial: u64, step: u64, value: f64) -> SqlResult<()> {
     let sql = "INSERT INTO trial_intermediate_values \
                (trial_id, step, intermediate_value, intermediate_value_type) \

@@ -89,7 +89,7 @@ fn tls_error(error: &postgres::Error) -> Option<&rustls::Error> {
     io_error.get_ref()?.downcast_ref()
 }
 
-/// Adds to an error of a new connection what to check or to change.
+/// Converts the error of a failed connection and adds what to check or to change.
 fn explain_error(error: &postgres::Error, settings: &ConnectionSettings) -> SqlError {
     if let Some(error) = tls_error(error) {
         return SqlError::Rejected(tls::describe_error(error, &settings.roots));
@@ -114,7 +114,7 @@ fn explain_error(error: &postgres::Error, settings: &ConnectionSettings) -> SqlE
     }
 }
 
-/// Adds where a password is read from, if there was none.
+/// Adds where to set a password, or why the password file was not used, if there was none.
 fn explain_password(reason: &str, settings: &ConnectionSettings) -> String {
     if settings.config.get_password().is_some() {
         return reason.to_owned();

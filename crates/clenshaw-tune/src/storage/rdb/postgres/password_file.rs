@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The first line whose fields match is used; `*` matches anything, and `:` and `\` in a field are
-//! preceded by `\`. A file that other users may read is ignored.
+//! preceded by `\`. A file with permissions for other users is ignored.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub(super) type ConnectionKey<'a> = [&'a str; 4];
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FoundPassword {
     pub(super) password: Option<String>,
-    /// Why an existing file was not used; `None` if it was, or if it does not exist.
+    /// Why an existing file was not read; `None` if it was, or if it does not exist.
     pub(super) problem: Option<String>,
 }
 
@@ -39,8 +39,8 @@ pub(super) fn find(path: &Path, key: ConnectionKey<'_>) -> FoundPassword {
     if !metadata.is_file() {
         return problem("is ignored: it is not a regular file");
     }
-    if readable_by_others(&metadata) {
-        return problem("is ignored because other users may read it; run `chmod 600` on it");
+    if accessible_to_others(&metadata) {
+        return problem("is ignored because other users have access to it; run `chmod 600` on it");
     }
     match std::fs::read_to_string(path) {
         Ok(text) => FoundPassword { password: find_line(&text, key), problem: None },
@@ -48,13 +48,15 @@ pub(super) fn find(path: &Path, key: ConnectionKey<'_>) -> FoundPassword {
     }
 }
 
+/// Whether the group or other users have any permission.
 #[cfg(unix)]
-fn readable_by_others(metadata: &std::fs::Metadata) -> bool {
+fn accessible_to_others(metadata: &std::fs::Metadata) -> bool {
     std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o077 != 0
 }
 
+/// `false`: permissions are checked on Unix only.
 #[cfg(not(unix))]
-fn readable_by_others(_: &std::fs::Metadata) -> bool {
+fn accessible_to_others(_: &std::fs::Metadata) -> bool {
     false
 }
 

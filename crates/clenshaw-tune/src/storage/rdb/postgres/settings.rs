@@ -1,4 +1,4 @@
-//! The settings of a connection: the URL, and the environment variables and files that libpq reads.
+//! The settings of a connection: the URL, and some of the environment variables and files that libpq reads.
 
 use super::password_file::{self, FoundPassword};
 use super::tls::{RootCertificates, TlsMode};
@@ -7,8 +7,8 @@ use postgres::config::{Config, Host, SslMode};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The time to wait for a connection. An open connection is considered lost if sent data is not acknowledged
-/// for twice this time.
+/// The default time to wait for a connection. By default, an open connection is considered lost if sent data is
+/// not acknowledged for twice this time.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How to connect to a server.
@@ -16,7 +16,7 @@ pub(in crate::storage::rdb) struct ConnectionSettings {
     pub(super) config: Config,
     pub(super) mode: TlsMode,
     pub(super) roots: RootCertificates,
-    /// Why an existing password file was not used.
+    /// Why an existing password file was not read.
     pub(super) password_problem: Option<String>,
 }
 
@@ -38,13 +38,18 @@ impl ConnectionSettings {
         let (mode, roots) = tls_settings(&own, root_file)?;
         complete_hosts(&mut config);
         config.ssl_mode(driver_mode(mode, &config));
-        config.connect_timeout(RESPONSE_TIMEOUT);
-        config.tcp_user_timeout(2 * RESPONSE_TIMEOUT).keepalives_idle(2 * RESPONSE_TIMEOUT);
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(RESPONSE_TIMEOUT);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(2 * RESPONSE_TIMEOUT);
+        }
+        config.keepalives_idle(2 * RESPONSE_TIMEOUT);
         let password_problem = complete_password(&mut config, own.passfile);
         Ok(Self { config, mode, roots, password_problem })
     }
 
-    /// Describes the server, such as `host db.example.org, port 5432`.
+    /// Describes the first server, such as `host db.example.org, port 5432`.
     pub(super) fn describe_server(&self) -> String {
         let host = match self.config.get_hosts().first() {
             Some(Host::Tcp(name)) => format!("host {name}"),
@@ -132,7 +137,7 @@ fn port(config: &Config) -> u16 {
 }
 
 /// Adds the password of `$PGPASSWORD` or the password file if the URL has none. Returns why an existing
-/// file was not used; `None` if it was used or not needed.
+/// file was not read; `None` if it was read or not needed.
 fn complete_password(config: &mut Config, passfile: Option<String>) -> Option<String> {
     if config.get_password().is_some() {
         return None;
@@ -186,6 +191,15 @@ mod tests {
             error("postgresql://h?sslmode=full").contains("`sslmode` is `full`; expected disable")
         );
         assert!(error("postgresql://h?sslmod=full").contains("sslmod"));
+    }
+
+    #[test]
+    fn timeouts_of_the_url_replace_the_defaults() {
+        let config = settings("postgresql://h/d?connect_timeout=3&tcp_user_timeout=7").config;
+        assert_eq!(config.get_connect_timeout(), Some(&Duration::from_secs(3)));
+        assert_eq!(config.get_tcp_user_timeout(), Some(&Duration::from_secs(7)));
+        let config = settings("postgresql://h/d").config;
+        assert_eq!(config.get_connect_timeout(), Some(&RESPONSE_TIMEOUT));
     }
 
     #[test]

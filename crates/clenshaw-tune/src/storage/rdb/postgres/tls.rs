@@ -3,14 +3,15 @@
 //! | `sslmode` | encrypted | certificate of the server |
 //! |---|---|---|
 //! | `disable` | no | |
-//! | `prefer` (default) | if the server supports it | verified only if root certificates exist |
+//! | `prefer` (default) | if possible | verified only if root certificates exist |
 //! | `require` | yes | verified only if root certificates exist |
 //! | `verify-ca` | yes | must be signed by a root certificate |
 //! | `verify-full` | yes | must also be valid for the name of the host |
 //!
-//! Without root certificates, `prefer` and `require` do not protect against a server that pretends to be
-//! another one. As in libpq, root certificates are read from `sslrootcert`, or else from
-//! `~/.postgresql/root.crt` if it exists; with `sslrootcert=system`, public authorities are trusted.
+//! `prefer` does not protect against a server that pretends to be another one, because it connects without
+//! encryption if TLS fails; neither does `require` without root certificates. As in libpq, root certificates
+//! are read from `sslrootcert`, or else from `~/.postgresql/root.crt` if it exists; with
+//! `sslrootcert=system`, public authorities are trusted.
 //! Unlike libpq, a missing file named by `sslrootcert` is always an error, public authorities are those of
 //! Mozilla (compiled in), and names of hosts are read only from subject alternative names.
 
@@ -103,7 +104,7 @@ enum HostName {
 /// the key of its certificate.
 #[derive(Debug)]
 struct ServerVerifier {
-    /// The root certificates of the file that the user chose; empty if there is none.
+    /// The root certificates of a file; empty if none is used.
     certificates: Vec<CertificateDer<'static>>,
     /// The same certificates or, for public ones, those compiled in; `None` if certificates are not verified.
     roots: Option<RootCertStore>,
@@ -136,8 +137,8 @@ impl ServerVerifier {
         Ok(Self { certificates, roots, host_name, provider })
     }
 
-    /// Verifies the signatures from the certificate up to a root certificate. A server certificate that is
-    /// itself listed as a root certificate is accepted, as in libpq.
+    /// Verifies the chain from the certificate to a root certificate, unless certificates are not verified. A
+    /// valid server certificate that is itself listed as a root certificate is accepted, as in libpq.
     fn verify_chain(
         &self,
         certificate: &CertificateDer<'_>,
