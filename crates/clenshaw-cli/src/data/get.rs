@@ -27,14 +27,14 @@ pub struct Get {
     from: Option<String>,
     #[command(flatten)]
     data: DataOption,
-    /// Do not download; only verify the files that are present
+    /// Do not download; verify the files, and fail if one is missing or invalid
     #[arg(long)]
     offline: bool,
     #[command(flatten)]
     json: JsonOption,
 }
 
-/// The help of `--data`; unlike other subcommands, `get` writes to this folder.
+/// The help of `--data`; like `import` and unlike other subcommands, `get` writes to this folder.
 pub const DATA_HELP: &str =
     "Folder to write to [default: $CLENSHAW_DATA, or else the cache folder]";
 

@@ -28,7 +28,7 @@ pub struct Import {
     table: TableArguments,
 }
 
-/// The help of `--data`; unlike other subcommands, `import` writes to this folder.
+/// The help of `--data`; like `get` and unlike other subcommands, `import` writes to this folder.
 pub const DATA_HELP: &str = "Folder to write NAME.graph to, also searched for GRAPH \
                              [default: $CLENSHAW_DATA, or else the cache folder]";
 

@@ -1,4 +1,4 @@
-//! Requests of a browser on this machine: parsing, and the checks before anything is answered.
+//! Parses and checks requests from a browser on this machine.
 //!
 //! Only what the page needs is accepted: GET and POST without a body. The server is reachable by every
 //! program and every web page on this machine, so a request must contain the secret token of the address;

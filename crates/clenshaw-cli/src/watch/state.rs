@@ -63,7 +63,7 @@ pub struct RunItem {
     /// The number of epochs so far.
     epoch: usize,
     max_epochs: usize,
-    /// That of the best epoch so far; `None` if it is unknown.
+    /// The validation accuracy of the best epoch so far; `None` if it is unknown.
     val_accuracy: Option<f64>,
     /// The test accuracy of a finished run; `None` before it has finished or without test nodes.
     accuracy: Option<f64>,
@@ -87,7 +87,7 @@ pub struct WatchState {
     pub place: String,
     /// Why the state could not be updated; `None` if it could.
     pub problem: Option<String>,
-    /// The number of run folders, also of those that are not shown.
+    /// The number of run folders, including those that are not shown.
     pub n_folders: usize,
     /// The followed folders, newest first, each with its number.
     folders: Vec<(usize, FollowedFolder)>,
@@ -194,8 +194,8 @@ impl WatchState {
         Some(LoadState::Pending)
     }
 
-    /// The report of a finished run; `None` if there is no such run. Unless it is in memory, starts computing it and
-    /// returns [`LoadState::Pending`].
+    /// The report of a run that the caller knows to be finished; `None` if no run has this id. Unless the report is
+    /// in memory, starts computing it and returns [`LoadState::Pending`].
     pub fn report(&mut self, id: usize) -> Option<LoadState<Arc<str>>> {
         let (folder, run) = self.find(id)?;
         let (started, path, seed) = (folder.started(), folder.path().to_owned(), run.seed);

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 const NON_FINITE: [(&str, f64); 3] =
     [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)];
 
-/// A number, which may be NaN or infinite, with or without quotes.
+/// A number in JSON, or NaN or an infinity as a JSON string; [`parse`] adds the quotes that Python omits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PythonFloat(pub f64);
 

@@ -61,7 +61,7 @@ pub trait Storage: Send + Sync {
     /// Returns the id of the study with this name; creates the study if it does not exist.
     ///
     /// # Errors
-    /// If the study exists with another direction or with multiple objectives.
+    /// If the study exists with another direction, without a direction or with multiple objectives.
     fn open_study(&self, name: &str, direction: Direction) -> Result<u64>;
 
     /// Returns the attributes of a study.

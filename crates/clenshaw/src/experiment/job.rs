@@ -241,7 +241,7 @@ impl<'a> ActiveJob<'a> {
         }
     }
 
-    /// If another process has requested to stop, sets the flag that stops all jobs; sends
+    /// If another process has requested a stop, sets the flag that stops all jobs; sends
     /// [`RunEvent::StopRequested`] if it was not set yet.
     fn check_stop_request(&self) {
         if self.folder.as_ref().is_some_and(|(folder, _)| folder.take_stop_request())

@@ -24,7 +24,7 @@ pub struct Predictions {
     pub parts: Vec<&'static str>,
     /// For each node, whether it has a label.
     pub is_labelled: Vec<bool>,
-    /// Warnings about the graph, how it was read, and how it differs from the graph of the training.
+    /// Warnings about the graph, how it was read, and how it differs from the training graph.
     pub warnings: Vec<String>,
 }
 

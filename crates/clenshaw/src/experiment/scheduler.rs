@@ -37,8 +37,8 @@ pub struct RunOptions<'a> {
     pub resume: bool,
     /// Called with the index of a job and what happened to it, from several threads.
     pub on_event: &'a (dyn Fn(usize, RunEvent<'_>) + Sync),
-    /// Set to `true` to stop early, also by [`request_stop`](super::request_stop) of another process. In a run
-    /// folder, finished runs are kept and runs in progress write a checkpoint.
+    /// Set this to `true` to stop early; a call of [`request_stop`](super::request_stop) in another process sets it
+    /// as well. In a run folder, finished runs are kept and runs in progress write a checkpoint.
     pub cancel: &'a AtomicBool,
 }
 
@@ -67,7 +67,7 @@ pub enum RunEvent<'a> {
         /// Losses and scores of the epoch.
         epoch: &'a Epoch,
     },
-    /// Another process has requested to stop, with [`request_stop`](super::request_stop); `cancel` has been set.
+    /// Another process has requested a stop with [`request_stop`](super::request_stop); `cancel` has been set.
     StopRequested,
     /// A run is complete. If it was already finished in the folder, no `Started` or `Epoch` precedes this.
     Finished {

@@ -62,7 +62,8 @@ impl Kernels {
         }
     }
 
-    /// Whether a kernel can be created for this value, which may have been sampled from another distribution.
+    /// Whether a kernel can be created for this value, which may have been sampled from another distribution: any
+    /// choice of the distribution, and any number, even outside the range, that is finite on the transformed scale.
     pub(super) fn accepts(distribution: &Distribution, internal: f64) -> bool {
         match NumericRange::new(distribution) {
             Some(range) => range.transform(internal).is_finite(),

@@ -18,7 +18,8 @@ pub(super) struct Replay {
     studies: Vec<StudyRecord>,
     /// Trials by id, each with the index of its study.
     trials: Vec<(usize, Trial)>,
-    /// The id of the trial that this storage created or started last, since the caller reset it to `None`.
+    /// The id of the last trial that this storage has created or started since the caller reset this field; `None` if
+    /// there is none.
     pub last_own_trial_id: Option<u64>,
 }
 

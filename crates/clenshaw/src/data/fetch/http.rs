@@ -115,7 +115,8 @@ impl<'a> HttpClient<'a> {
                 return Err(SourceError::Range { requested: start }.into());
             }
             StatusCode::OK => into.clear()?,
-            // The partial file seems complete; its checksum is verified afterwards.
+            // The partial file seems complete; known checksums, of the file or of the members used from it, are
+            // verified afterwards.
             StatusCode::RANGE_NOT_SATISFIABLE if start > 0 => return Ok(()),
             status => {
                 let reason = status.canonical_reason().unwrap_or("");

@@ -249,7 +249,7 @@ impl<'a> GraphFile<'a> {
     }
 }
 
-/// Returns the JSON of the header of a file; `None` if the file ends before it.
+/// Returns the JSON of the header of a file; `None` if the file ends before the header does.
 fn header_json(bytes: &[u8]) -> Option<&[u8]> {
     let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
     rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)

@@ -57,23 +57,30 @@ pub(super) fn parse_mask(cell: &str) -> Option<bool> {
     }
 }
 
-/// Days since 1970-01-01 of `YYYY-MM-DD`, optionally followed by `T` or a space, `HH:MM[:SS]` with optional
-/// decimals, and optionally `Z`; `None` for other text. Every month may have 31 days.
+/// Days since 1970-01-01 of `YYYY-MM-DD`, optionally followed by `T` or a space, `HH:MM` or `HH:MM:SS` with
+/// optional decimals, and optionally `Z`; `None` for other text. Every month may have 31 days.
 fn parse_date(cell: &str) -> Option<f64> {
     let (date, time) = match cell.split_once(['T', ' ']) {
-        Some((date, time)) => (date, time.trim_end_matches('Z')),
+        Some((date, time)) => (date, time.strip_suffix('Z').unwrap_or(time)),
         None => (cell, "00:00"),
     };
     let [year, month, day] = fixed_width_numbers(date, '-', [4, 2, 2])?;
     let (hours_minutes, seconds) = match time.len() {
         5 => (time, 0.0),
-        _ => (time.get(..5)?, time.get(5..)?.strip_prefix(':')?.parse::<f64>().ok()?),
+        _ => (time.get(..5)?, parse_seconds(time.get(5..)?.strip_prefix(':')?)?),
     };
     let [hour, minute] = fixed_width_numbers(hours_minutes, ':', [2, 2])?;
     let valid = (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60;
     let fraction = (f64::from(hour * 60 + minute) * 60.0 + seconds) / 86_400.0;
     let valid = valid && (0.0..60.0).contains(&seconds);
     valid.then(|| days_since_1970(year, month, day) + fraction)
+}
+
+/// Parses `SS`, optionally followed by a point and more digits; `None` for any other text.
+fn parse_seconds(text: &str) -> Option<f64> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    (whole.len() == 2 && digits(whole) && digits(decimals)).then(|| text.parse().ok()).flatten()
 }
 
 /// Parses numbers between separators, each with the given number of digits; `None` for any other text.
@@ -134,6 +141,10 @@ mod tests {
             (NumberFormat::Date, "2024-13-01", None),
             (NumberFormat::Date, "24-01-01", None),
             (NumberFormat::Date, "2024-01-01x", None),
+            (NumberFormat::Date, "1970-01-02 00:00:43.2", Some(1.0005)),
+            (NumberFormat::Date, "1970-01-02 00:00:1e1", None),
+            (NumberFormat::Date, "1970-01-02 00:00:+5", None),
+            (NumberFormat::Date, "1970-01-02 00:00ZZ", None),
         ];
         for (format, cell, expected) in cases {
             assert_eq!(parse_number(format, cell), expected, "{format:?} {cell}");

@@ -14,7 +14,7 @@ use crate::tensor::Mat;
 
 /// The largest number of additions.
 const MAX_ADDITIONS: usize = 25;
-/// Probabilities below this count as this in the cross-entropy.
+/// The lower bound of probabilities in the cross-entropy; smaller ones are raised to it.
 const FLOOR: f64 = 1e-12;
 
 /// The validation nodes of a split: their labels, and the predictions of each candidate for them.
@@ -24,7 +24,11 @@ pub(super) struct ValidationPart {
     pub predictions: Vec<Mat<f32>>,
 }
 
-/// The number of times that each candidate was added; their sum is positive if there is a candidate.
+/// The number of times that each candidate was added. Some number is positive unless there are no splits, in
+/// which case there are no numbers.
+///
+/// # Panics
+/// If a split has no candidates.
 pub(super) fn select(objective: Objective, parts: &[ValidationPart]) -> Vec<usize> {
     let n = parts.first().map_or(0, |part| part.predictions.len());
     let mut counts = vec![0; n];

@@ -19,7 +19,7 @@ const SHARES: [f64; 4] = [0.2, 0.5, 0.8, 0.95];
 const STEPS: usize = 50;
 
 /// The probability of every class for every node, `[n, C]`, from the training labels of a split; its
-/// validation labels only choose `a`.
+/// validation labels are used only to choose `a`.
 pub(in crate::experiment) fn label_propagation(dataset: &Dataset, split: &Split) -> Mat<f32> {
     let label = |node: u32| dataset.y[node as usize].expect("nodes of a split are labelled");
     let n_correct = |p: &Mat<f32>| {

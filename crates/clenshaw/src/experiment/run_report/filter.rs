@@ -46,7 +46,7 @@ pub(super) struct FilterReport {
     density: Option<Density>,
     /// `None` if it is not computed, or a signal is constant.
     pub(super) energy: Option<BandEnergy>,
-    /// What limits the meaning of the charts.
+    /// A remark on how to read the charts; `None` if none is needed.
     note: Option<String>,
 }
 

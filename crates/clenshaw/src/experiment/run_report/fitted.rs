@@ -1,7 +1,7 @@
 //! Models that were trained without a run folder.
 
 use crate::data::{Dataset, Split};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::experiment::RunRecord;
 use crate::tensor;
 use crate::train::{Epoch, EpochFilter, TrainedModel, TrainedRun, test_scores};
@@ -44,6 +44,15 @@ impl FittedRun<'_> {
     /// The record of the run, without its Dirichlet energy and memory. Fails if the model, the data set and the split
     /// do not match.
     pub(super) fn record(&self, threads: usize) -> Result<RunRecord> {
+        let (found, expected) = (&self.dataset.class_names, self.model.class_names());
+        if found != expected {
+            let problem = format!(
+                "its classes are {}, but those of the model are {}",
+                found.join(", "),
+                expected.join(", ")
+            );
+            return Err(Error::Data { place: self.dataset.name.clone(), problem });
+        }
         let probabilities = self.model.predict(self.dataset, threads)?;
         let scores = test_scores(&probabilities, self.dataset, self.split)?;
         let best = self.epochs.iter().find(|epoch| epoch.epoch == self.best_epoch);
@@ -67,5 +76,23 @@ impl FittedRun<'_> {
             forecast_memory_bytes: None,
             peak_memory_bytes: None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data;
+    use crate::train::Trainer;
+
+    #[test]
+    fn data_with_other_classes_are_rejected() {
+        let load = |text: &str| data::load(text).unwrap();
+        let trainer = Trainer::new("mlp").unwrap().set("max_epochs", 2).unwrap();
+        let run = trainer.fit(load("csbm:nodes=60")).unwrap();
+        let mut other = load("csbm:nodes=60");
+        other.class_names.push("third".into());
+        let error = FittedRun { dataset: &other, ..(&run).into() }.record(1).unwrap_err().to_string();
+        assert!(error.contains("third"), "{error}");
     }
 }

@@ -133,7 +133,8 @@ impl ModelTrials<'_> {
     }
 
     /// Trains on one split; returns the last reported value if the trial is pruned before the last epoch, and
-    /// `None` if training ends. Fails with [`Error::Interrupted`] if `should_continue` returns `false` before.
+    /// `None` if training ends. Fails with [`Error::Interrupted`] if `should_continue` returns
+    /// `false` earlier.
     fn train(
         &self,
         study: &StudyContext<'_>,

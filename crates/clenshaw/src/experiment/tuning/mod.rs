@@ -164,7 +164,7 @@ pub enum TuneEvent<'a> {
         /// All trials of the study.
         trials: &'a [Trial],
     },
-    /// Another process has requested to stop, with [`request_study_stop`]; `cancel` has been set.
+    /// Another process has requested a stop with [`request_study_stop`]; `cancel` has been set.
     StopRequested,
     /// The database is unavailable; the call will be retried.
     StorageUnavailable {

@@ -22,7 +22,7 @@ const MAX_FAILED: usize = 20;
 /// How often a waiting worker checks whether it can start a trial or must stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How often a process checks whether another one has requested to stop.
+/// How often a process checks whether another one has requested a stop.
 const STOP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The state shared by the workers of this process.
@@ -181,7 +181,7 @@ impl WorkerPool<'_> {
         })
     }
 
-    /// If another process has requested to stop, sets the flag that stops the workers.
+    /// If another process has requested a stop, sets the flag that stops the workers.
     fn check_stop_request(&self) {
         let StudyContext { ref stop, options, .. } = *self.context;
         if !options.cancel.load(Ordering::Relaxed)

@@ -63,18 +63,22 @@ impl Tape {
         let v = self.node("reach", v);
         let (nodes, needed) = fuse(&self.nodes, &[v], PassMode::Evaluation);
         let mut reach = vec![0; nodes.len()];
+        // `Node::per_node` would not do: it is set before batch statistics are replaced by running ones.
+        let mut reads_nodes = vec![false; nodes.len()];
         for i in (0..nodes.len()).filter(|i| needed[*i]) {
             let op = &nodes[i].op;
+            reads_nodes[i] = match op {
+                Op::Dense(_) | Op::Sparse(_) => nodes[i].per_node,
+                _ => op.inputs().iter().any(|x| reads_nodes[*x]),
+            };
             let mixes_rows = match *op {
                 Op::Sum { ref terms, .. } => {
                     let mut factors = terms.iter().filter_map(|(factor, _)| factor.source());
-                    factors.any(|source| nodes[source].per_node)
+                    factors.any(|source| reads_nodes[source])
                 }
-                Op::ColumnSums(x) | Op::RunningProduct(x) => nodes[x].per_node,
-                Op::ColumnDots(a, b) | Op::InnerProducts(a, b) => {
-                    nodes[a].per_node || nodes[b].per_node
-                }
-                Op::Linear { w, .. } | Op::SparseLinear { w, .. } => nodes[w].per_node,
+                Op::ColumnSums(x) | Op::RunningProduct(x) => reads_nodes[x],
+                Op::ColumnDots(a, b) | Op::InnerProducts(a, b) => reads_nodes[a] || reads_nodes[b],
+                Op::Linear { w, .. } | Op::SparseLinear { w, .. } => reads_nodes[w],
                 _ => false,
             };
             if mixes_rows {

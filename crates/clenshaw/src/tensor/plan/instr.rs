@@ -64,8 +64,9 @@ pub(super) struct Dropout {
     pub site: u64,
     /// The probability of keeping an entry.
     pub keep: Bernoulli,
-    /// Whether the value is [per node](super::op::Node::per_node). The random bits of rows that belong to nodes
-    /// then depend on the node numbers, not on the order of the rows in memory.
+    /// For [`Instr::Gate`], whether the value is [per node](super::op::Node::per_node): the random bits of rows that
+    /// belong to nodes then depend on the node numbers, not on the order of the rows in memory. Other instructions
+    /// ignore it.
     pub per_node: bool,
 }
 

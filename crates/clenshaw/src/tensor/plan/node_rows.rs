@@ -102,7 +102,7 @@ mod tests {
     fn path() -> Operator {
         let pattern = Pattern::new(3, vec![0, 1, 3, 4], vec![1, 0, 2, 1]);
         let order = NodeOrder::new(vec![2, 0, 1]).unwrap();
-        Operator::new(Arc::new(pattern), vec![1.0; 4]).with_order(Arc::new(order))
+        Operator::new(Arc::new(pattern), vec![1.0; 3]).with_order(Arc::new(order))
     }
 
     /// Features `x` of shape [3, 3], a parameter `w` of the same shape, and the operator.

@@ -83,7 +83,7 @@ fn open_client(settings: &ConnectionSettings) -> SqlResult<Result<Client, postgr
     Ok(encrypted)
 }
 
-/// The cause of an error, if it is one of TLS.
+/// The TLS error that caused this error, if any.
 fn tls_error(error: &postgres::Error) -> Option<&rustls::Error> {
     let io_error = error.source()?.downcast_ref::<std::io::Error>()?;
     io_error.get_ref()?.downcast_ref()
@@ -114,7 +114,8 @@ fn explain_error(error: &postgres::Error, settings: &ConnectionSettings) -> SqlE
     }
 }
 
-/// Adds where to set a password, or why the password file was not used, if there was none.
+/// If no password was given, adds why the password file was not used or, if there was no problem with it, where
+/// to set a password.
 fn explain_password(reason: &str, settings: &ConnectionSettings) -> String {
     if settings.config.get_password().is_some() {
         return reason.to_owned();

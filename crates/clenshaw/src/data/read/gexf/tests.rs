@@ -1,4 +1,4 @@
-//! Files written by NetworkX and by hand, truncated or inconsistent.
+//! Files written by NetworkX and by hand, and files that are truncated or inconsistent.
 
 use super::*;
 use crate::data::TableOptions;
