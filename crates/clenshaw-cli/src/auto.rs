@@ -25,7 +25,7 @@ use std::time::Duration;
 
 /// Find the best model for a graph within a time budget, and predict its unlabelled nodes
 #[derive(Parser)]
-#[command(name = "auto", after_help = after_help())]
+#[command(name = "auto", after_help = after_help(), mut_arg("threads", |arg| arg.help(THREADS_HELP)))]
 pub struct Auto {
     /// Graph: a name from `clenshaw data list`, a path to your own files, or a generated graph such
     /// as csbm:nodes=500
@@ -76,7 +76,7 @@ pub struct Auto {
     /// Folder for the models, the predictions and the report [default: runs/auto/GRAPH-DIGEST]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Delete earlier results of the same command and start again
+    /// Delete the results in the folder and start again; a study given with --study is resumed
     #[arg(long)]
     fresh: bool,
     #[command(flatten)]
@@ -90,6 +90,10 @@ pub struct Auto {
     #[command(flatten)]
     table: TableArguments,
 }
+
+/// The help of `--threads`; with a time budget, the number of threads changes which trials are finished in time.
+const THREADS_HELP: &str = "Maximum number of threads; does not affect the answer with --trials and without --budget \
+                            and --jobs [default: number of processors]";
 
 /// Parser of the name of a score.
 const METRIC: ListedName = ListedName(|| Objective::WORDS.to_vec());
@@ -111,10 +115,13 @@ Examples:
   clenshaw auto texas --trials 40 --seed 1 --json
   clenshaw auto my-graph/ --study postgresql://me@db.example.org/studies --name mine";
 
+const SPLIT_OF_SEARCH: &str = "\
+With `all`, --seed selects one of the splits. Your own graph uses the split that comes with it
+(`all` if there are several); the default for all other graphs is `stratified` or, with fewer than
+50 labelled nodes, `all-labels`, without an expected score.";
+
 fn after_help() -> String {
-    format!(
-        "{DETAILS}\n\n{SPLITS}\nHere, the default of public and generated graphs is `stratified`.\n\n{EXAMPLES}"
-    )
+    format!("{DETAILS}\n\n{SPLITS}\n{SPLIT_OF_SEARCH}\n\n{EXAMPLES}")
 }
 
 /// The files with results that the command can write to its folder; the first one is the journal of the study.

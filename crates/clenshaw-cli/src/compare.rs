@@ -1,8 +1,8 @@
 //! `clenshaw compare`: train several models on several graphs, using the same splits.
 
 use crate::options::{
-    DataOption, JsonOption, MODEL_NAME, QuietOption, ResumeOptions, SPLITS, TableArguments,
-    ThreadsOption, setting, whole,
+    DEFAULT_SPLIT, DataOption, JsonOption, MODEL_NAME, QuietOption, ResumeOptions, SPLITS,
+    TableArguments, ThreadsOption, setting, whole,
 };
 use crate::output::{self, percent};
 use crate::{RunSubcommand, interrupt, progress};
@@ -73,7 +73,7 @@ fn after_help() -> String {
          --preset, its preset for the graph if there is one (cells without one are marked *). The \
          split of a preset is ignored, so that all models use the same split. If a model \
          fails, its cell shows `failed` and the other models are still trained.\n\n\
-         {SPLITS}\n\n{EXAMPLES}"
+         {SPLITS}\n{DEFAULT_SPLIT}\n\n{EXAMPLES}"
     )
 }
 

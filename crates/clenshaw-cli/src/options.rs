@@ -29,7 +29,10 @@ Splits:
   file:PATH          a file with lines `node,part`, where part is train, val or test
   public, geom:N, linkx:N, fixed:N
                      a split that comes with the graph; `clenshaw data show GRAPH` lists them
-  all                all splits that come with the graph, one per run
+  all                all splits that come with the graph, one per run";
+
+/// The split without `--split`, for the help of the subcommands that train single models.
+pub const DEFAULT_SPLIT: &str = "\
 Your own graph uses the split that comes with it (`all` if there are several), or else `stratified`;
 public and generated graphs use `balanced`, as in the ClenshawGCN paper.";
 

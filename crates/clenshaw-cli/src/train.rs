@@ -1,8 +1,8 @@
 //! `clenshaw train`: train one model on one graph.
 
 use crate::options::{
-    DataOption, JsonOption, MODEL_NAME, PRESET, QuietOption, ResumeOptions, SPLITS, TableArguments,
-    ThreadsOption, read_argument_file, setting, whole,
+    DEFAULT_SPLIT, DataOption, JsonOption, MODEL_NAME, PRESET, QuietOption, ResumeOptions, SPLITS,
+    TableArguments, ThreadsOption, read_argument_file, setting, whole,
 };
 use crate::output::{self, percent};
 use crate::{RunSubcommand, interrupt};
@@ -85,7 +85,7 @@ fn after_help() -> String {
          `clenshaw data check GRAPH` shows how its columns are used. \
          Nodes without a label are not part of the split; `clenshaw predict` classifies them.\n\n\
          Rerun the same command to resume it after an interruption.\n\n\
-         {SPLITS}\n\n{EXAMPLES}"
+         {SPLITS}\n{DEFAULT_SPLIT}\n\n{EXAMPLES}"
     )
 }
 

@@ -5,8 +5,8 @@ mod report;
 mod study;
 
 use crate::options::{
-    DataOption, JsonOption, ListedName, MODEL_NAME, PRESET, QuietOption, SPLITS, TableArguments,
-    ThreadsOption, duration, read_argument_file, setting, whole,
+    DEFAULT_SPLIT, DataOption, JsonOption, ListedName, MODEL_NAME, PRESET, QuietOption, SPLITS,
+    TableArguments, ThreadsOption, duration, read_argument_file, setting, whole,
 };
 use crate::progress::Progress;
 use crate::{RunSubcommand, interrupt, output, train};
@@ -41,7 +41,8 @@ pub struct Tune {
     /// do not count
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole::<usize>, allow_negative_numbers = true)]
     trials: usize,
-    /// Number of splits per trial; the objective is the mean validation accuracy over them
+    /// Number of splits per trial; the objective is the mean validation accuracy over them, or ROC AUC
+    /// with --set stop=roc-auc
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole::<usize>, allow_negative_numbers = true)]
     splits: usize,
     /// How to split the nodes into training, validation and test sets; see below
@@ -127,8 +128,11 @@ Examples:
   clenshaw tune csbm:homophily=0.1 --space my.toml --sampler random --timeout 30m
   clenshaw tune texas --study postgresql://me@db.example.org/studies";
 
+const VALIDATION: &str = "Tuning needs
+validation nodes, so splits without them, such as all-labels, are rejected.";
+
 fn after_help() -> String {
-    format!("{DETAILS}\n\n{SPLITS}\n\n{EXAMPLES}")
+    format!("{DETAILS}\n\n{SPLITS}\n{DEFAULT_SPLIT} {VALIDATION}\n\n{EXAMPLES}")
 }
 
 impl RunSubcommand for Tune {

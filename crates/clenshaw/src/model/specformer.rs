@@ -167,12 +167,12 @@ fn encode(lambda: &[f64], width: usize) -> Mat<f64> {
     let n_waves = width / 2;
     let waves = |lambda: f64, wave: fn(f64) -> f64| {
         (0..n_waves).map(move |i| {
-            let frequency = 10_000f64.powf(-2.0 * i as f64 / width as f64);
+            let frequency = libm::pow(10_000.0, -2.0 * i as f64 / width as f64);
             wave(PHASE * lambda * frequency)
         })
     };
     let row = |&lambda: &f64| {
-        std::iter::once(lambda).chain(waves(lambda, f64::sin)).chain(waves(lambda, f64::cos))
+        std::iter::once(lambda).chain(waves(lambda, libm::sin)).chain(waves(lambda, libm::cos))
     };
     Mat::from_vec(lambda.len(), 1 + 2 * n_waves, lambda.iter().flat_map(row).collect())
 }

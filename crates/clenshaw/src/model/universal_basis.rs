@@ -103,7 +103,7 @@ impl UniversalBasis {
 
     /// `t` of every column, given `<u_0 + ... + u_{k-1}, r>`.
     fn steps(self, k: usize, sum_dots: &[f64]) -> Vec<f64> {
-        let c = (FRAC_PI_2 * (1.0 - self.homophily)).cos().max(MIN_COSINE);
+        let c = libm::cos(FRAC_PI_2 * (1.0 - self.homophily)).max(MIN_COSINE);
         let k = k as f64;
         let step = |dot: &f64| {
             let square = (dot / k / c).powi(2) - ((k - 1.0) * c + 1.0) / k;

@@ -12,7 +12,7 @@ use crate::tensor::Mat;
 
 /// The lowest and the highest temperature.
 const RANGE: (f64, f64) = (0.1, 10.0);
-/// Probabilities below this count as this.
+/// The lower bound of probabilities; smaller ones are raised to it.
 const FLOOR: f64 = 1e-12;
 /// The number of steps of the search; each reduces the interval of ln T by the golden ratio.
 const STEPS: usize = 40;
@@ -23,9 +23,9 @@ pub(super) fn fit(predictions: &Mat<f32>, truth: &[u32]) -> f64 {
     if truth.is_empty() {
         return 1.0;
     }
-    let loss = |log_t: f64| loss(predictions, truth, log_t.exp());
+    let loss = |log_t: f64| loss(predictions, truth, libm::exp(log_t));
     let ratio = (5f64.sqrt() - 1.0) / 2.0;
-    let (mut low, mut high) = (RANGE.0.ln(), RANGE.1.ln());
+    let (mut low, mut high) = (libm::log(RANGE.0), libm::log(RANGE.1));
     let (mut a, mut b) = (high - ratio * (high - low), low + ratio * (high - low));
     let (mut loss_a, mut loss_b) = (loss(a), loss(b));
     for _ in 0..STEPS {
@@ -39,24 +39,25 @@ pub(super) fn fit(predictions: &Mat<f32>, truth: &[u32]) -> f64 {
             loss_b = loss(b);
         }
     }
-    ((low + high) / 2.0).exp()
+    libm::exp((low + high) / 2.0)
 }
 
 /// The mean of `-ln q` of the true classes, in double precision: single precision would blur the minimum.
 fn loss(predictions: &Mat<f32>, truth: &[u32], temperature: f64) -> f64 {
     let term =
-        |(row, &class): (&[f32], &u32)| -probabilities(row, temperature)[class as usize].ln();
+        |(row, &class): (&[f32], &u32)| -libm::log(probabilities(row, temperature)[class as usize]);
     let rows = predictions.as_slice().chunks_exact(predictions.cols());
     rows.zip(truth).map(term).sum::<f64>() / truth.len() as f64
 }
 
 /// The probabilities `q` of a row; none is zero.
 fn probabilities(row: &[f32], temperature: f64) -> Vec<f64> {
-    let scores = row.iter().map(|p| f64::from(*p).max(FLOOR).ln() / temperature);
+    let scores = row.iter().map(|p| libm::log(f64::from(*p).max(FLOOR)) / temperature);
     let scores: Vec<f64> = scores.collect();
     let highest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let total: f64 = scores.iter().map(|score| (score - highest).exp()).sum();
-    scores.iter().map(|score| ((score - highest).exp() / total).max(f64::MIN_POSITIVE)).collect()
+    let weights: Vec<f64> = scores.iter().map(|score| libm::exp(score - highest)).collect();
+    let total: f64 = weights.iter().sum();
+    weights.iter().map(|weight| (weight / total).max(f64::MIN_POSITIVE)).collect()
 }
 
 /// The probabilities `q`, `[n, C]`, at a temperature.

@@ -92,7 +92,8 @@ mod tests {
         let run = trainer.fit(load("csbm:nodes=60")).unwrap();
         let mut other = load("csbm:nodes=60");
         other.class_names.push("third".into());
-        let error = FittedRun { dataset: &other, ..(&run).into() }.record(1).unwrap_err().to_string();
+        let error =
+            FittedRun { dataset: &other, ..(&run).into() }.record(1).unwrap_err().to_string();
         assert!(error.contains("third"), "{error}");
     }
 }
