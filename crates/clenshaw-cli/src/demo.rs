@@ -64,8 +64,8 @@ struct DemoModel {
     cost: u64,
 }
 
-/// The models of the demo. GCNII has 8 layers to save time, and GCN on Cora a learning rate for few epochs. The
-/// linear ClenshawGCN is included for its filter.
+/// The models of the demo. GCNII has 8 layers to save time. GCN on Cora has a higher learning rate than in its
+/// preset because it is trained for few epochs. The linear ClenshawGCN is included for its filter.
 static DEMO_MODELS: [DemoModel; 12] = [
     DemoModel { graph: "cora", model: "mlp", set: &[], cost: 3 },
     DemoModel { graph: "cora", model: "gcn", set: &[("lr", "0.01")], cost: 3 },

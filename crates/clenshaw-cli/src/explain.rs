@@ -324,7 +324,7 @@ fn nearest(e: &Explanation) -> String {
 }
 
 /// Replaces control characters, which a terminal would interpret, by `?`. Text of more than [`NAME_LENGTH`]
-/// characters is truncated to this length and ends in an ellipsis.
+/// characters is truncated to this length, and an ellipsis is appended.
 fn printable(text: &str) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     match plain.char_indices().nth(NAME_LENGTH) {

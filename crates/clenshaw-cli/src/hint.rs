@@ -35,7 +35,7 @@ pub fn hint(error: &Error) -> Option<String> {
         Error::Occupied { problem: FolderConflict::Settings, .. } => {
             Some("choose another folder with --out, or delete this one".into())
         }
-        // Do not suggest to delete files that are not ours.
+        // Do not suggest deleting files that the program did not write.
         Error::Occupied {
             problem: FolderConflict::File | FolderConflict::OtherContent, ..
         } => Some("choose another folder with --out".into()),

@@ -29,8 +29,8 @@ impl Resume {
     }
 }
 
-/// Returns a flag that Ctrl-C (or a signal such as SIGTERM) sets, which also prints a message. If the flag is already
-/// set, Ctrl-C exits with code 1. Panics if called twice.
+/// Returns a flag. Ctrl-C (or a signal such as SIGTERM) sets it and prints a message; if it is already set, Ctrl-C
+/// exits with code 1. Panics if called twice.
 pub fn flag(progress: &Progress, resume: Resume) -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let (set, progress) = (Arc::clone(&flag), progress.clone());

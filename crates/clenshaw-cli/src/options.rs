@@ -31,7 +31,7 @@ Splits:
                      a split that comes with the graph; `clenshaw data show GRAPH` lists them
   all                all splits that come with the graph, one per run";
 
-/// The split without `--split`, for the help of the subcommands that train single models.
+/// The split without `--split`, for the help of the subcommands that have this option, except `auto`.
 pub const DEFAULT_SPLIT: &str = "\
 Your own graph uses the split that comes with it (`all` if there are several), or else `stratified`;
 public and generated graphs use `balanced`, as in the ClenshawGCN paper.";

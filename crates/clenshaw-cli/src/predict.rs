@@ -113,7 +113,7 @@ impl Predict {
         experiment::predict_with(&model, &store, graph, threads)
     }
 
-    /// Rejects `--only test` if no node belongs to a part of a split, as in another graph than that of the run.
+    /// Rejects `--only test` if no node belongs to a part of a split, as in a graph other than that of the run.
     fn check_parts(&self, predictions: &Predictions) -> Result<()> {
         let has_parts = predictions.parts.iter().any(|part| !part.is_empty());
         match self.only {

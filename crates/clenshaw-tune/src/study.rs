@@ -57,7 +57,8 @@ impl<'a> Study<'a> {
     /// trial is pruned.
     ///
     /// # Errors
-    /// If the study exists with another direction or with multiple objectives, or if the storage fails.
+    /// If the study exists with another direction, without a direction or with multiple objectives, or if the
+    /// storage fails.
     pub fn open(storage: &'a dyn Storage, name: &str, direction: Direction) -> Result<Self> {
         let id = storage.open_study(name, direction)?;
         let (sampler, pruner) = (Sampler::Tpe(Tpe::default()), Pruner::Never);
@@ -123,7 +124,8 @@ impl<'a> Study<'a> {
     }
 
     /// Like [`ask_with`](Self::ask_with), for a search space that differs between trials: `propose` returns
-    /// the parameters of the trial with their distributions, or `None` if none are left.
+    /// the parameters of the trial with their distributions, or `None` if none are left. `propose` must itself
+    /// use the values that an enqueued trial fixes, see [`NextTrial::complete`].
     pub fn ask_params(
         &self,
         propose: impl Fn(&[Trial], NextTrial<'_>) -> Result<Option<Params>>,

@@ -68,8 +68,8 @@ impl<'a> AutoProgress<'a> {
         (100.0 * of_trials.max(of_time)).min(100.0) as u64
     }
 
-    /// Prints the outcome of a trial, such as `trial 7: gcn-cora 84.32% on 2 splits; best 86.49%`. The reason of a
-    /// failure is printed in every display mode.
+    /// Prints the outcome of a trial, such as `trial 7: gcn-cora 84.32% on 2 splits; best 86.49%`. The reason for
+    /// a failure is printed in every display mode.
     fn show_trial(&self, trial: &Trial, trials: &[Trial]) {
         let name = configuration_name(trial);
         let scores = trial.user_attrs.get("scores").and_then(|scores| scores.as_array());

@@ -48,7 +48,7 @@ pub fn to_text(answer: &AutoAnswer, study: &ReportedStudy<'_>, folder: &Path) ->
 }
 
 /// The first configurations of the answer. The column `behind` is the difference from the validation score of the
-/// first one, or `-` if that was trained on another number of splits.
+/// first one, or `-` if that was trained on a different number of splits.
 fn table(answer: &AutoAnswer) -> Table {
     let title = format!("val {}", answer.objective.title());
     let mut table = Table::new(["configuration", "splits", &title, "behind", "weight", "s/run"]);

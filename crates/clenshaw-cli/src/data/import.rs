@@ -52,6 +52,7 @@ struct ImportReport {
     features: usize,
     classes: usize,
     splits: Vec<String>,
+    /// The digest of the data set, see [`Dataset::sha256`]; not that of the file.
     sha256: String,
     warnings: Vec<String>,
 }

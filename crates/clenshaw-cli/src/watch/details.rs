@@ -41,7 +41,7 @@ pub enum DetailJob {
         key: GraphKey,
         request: Box<Request>,
     },
-    /// The report of run `id`; `started` is when the process that trained it started.
+    /// The report of run `id`; `started` is when the last process that trained in its folder started.
     Report {
         id: usize,
         started: Option<SystemTime>,

@@ -1,7 +1,8 @@
-//! A small HTTP server for the page: one thread per connection, bounded in number, size and time.
+//! A small HTTP server for the page: one thread per connection. The number of connections, the size of a
+//! request and the time to receive it are limited.
 //!
 //! No file is served: every response is made from the state in memory, and paths of requests are only
-//! compared with fixed words.
+//! compared with fixed words and parsed for the id of a run.
 
 use super::http::{self, AccessCheck, Route, Status};
 use super::state::{SharedState, StopTarget};

@@ -168,7 +168,8 @@ impl Subscription {
         event.map(|(name, data)| (name, data.to_string().into()))
     }
 
-    /// The event `report`; `None` unless the selected run is finished, its report is ready and has not been sent.
+    /// The event `report`: the report of the selected run, or the reason why it cannot be made. `None` unless the
+    /// run is finished, the report is no longer pending, and the event has not been sent.
     fn report_event(&mut self, state: &mut WatchState) -> Option<Event> {
         let id = self.selected.filter(|_| !self.has_report)?;
         if state.find(id)?.1.state != RunState::Finished {

@@ -101,8 +101,8 @@ fn sqlite_file(url: &str, rest: &str) -> Result<PathBuf> {
     }
 }
 
-/// Rejects `@`, `/`, `?` and `#` before the last `@`, which includes an `@` in the parameters. The driver reads the
-/// host after the first `@` and prints it in errors, so a part of the password could be printed.
+/// Rejects `@`, `/`, `?` and `#` before the last `@`, and therefore every `@` in the parameters. The driver reads
+/// the host after the first `@` and prints it in errors, so a part of the password could be printed.
 fn check_credentials(url: &str, rest: &str) -> Result<()> {
     let credentials = rest.rsplit_once('@').map_or("", |(credentials, _)| credentials);
     match credentials.contains(['@', '/', '?', '#']) {

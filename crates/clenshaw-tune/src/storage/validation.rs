@@ -7,7 +7,7 @@ use crate::{Attributes, Direction, Distribution, ParamValue, Trial};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Returns the id of a study, or a message unless it has exactly one objective, with the expected direction.
+/// Returns the id of a study that has exactly one objective, with the expected direction; otherwise a message.
 pub(super) fn check_direction(
     study: &StudySummary,
     n_objectives: usize,

@@ -13,7 +13,7 @@ use crate::tensor::Mat;
 /// Draws `x_i = s m_{y_i} + z_i` in `d` dimensions for nodes of these classes.
 ///
 /// # Errors
-/// If they do not fit into memory.
+/// If the features do not fit into memory.
 pub(super) fn features(stream: &Stream, classes: &[u32], d: usize, s: f64) -> Result<Features> {
     require_memory(classes.len(), d, "lower `nodes` or `features`")?;
     let n_classes = classes.iter().max().map_or(0, |&class| class as usize + 1);

@@ -158,8 +158,8 @@ impl DatasetRelease {
         Self { stored_as: Some((folder, file_name)), ..self }
     }
 
-    /// The published files of a data set of this release; `name` is the name of its folder and the name in its
-    /// files, unless `stored_as` sets others.
+    /// The published files of a data set of this release; `name` is the name of its folder and the name used in
+    /// its file names, unless `stored_as` sets others.
     const fn files(self, name: &'static str) -> FileDataset {
         let Self { licence, splits, metric, warnings, read, .. } = self;
         let (folder, file_name) = match self.stored_as {

@@ -8,7 +8,7 @@
 //! | `all-labels` | all labelled nodes for training, none for validation and testing |
 //! | `file:PATH` | lines `node,part` with part `train`, `val` or `test` |
 //! | `public`, `geom:3`, `linkx:0`, `fixed:2`, `own` | a split that comes with the data set |
-//! | `all` | all splits that come with the data set: the run with seed `s` uses number `s` modulo their count |
+//! | `all` | all splits that come with the data set: seed `s` selects the one with index `s` modulo their count |
 //!
 //! `n` counts labelled nodes and `C` classes; a node without a label is in no part.
 //! `balanced` is what GPRGNN, BernNet, ChebNetII and ClenshawGCN report. Small classes may have no
@@ -57,7 +57,7 @@ pub enum SplitKind {
     File(PathBuf),
     /// The split of this name that comes with the data set.
     Published(String),
-    /// Of the splits that come with the data set, the one whose number is the seed modulo their count.
+    /// Of the splits that come with the data set, the one whose index is the seed modulo their count.
     All,
 }
 
@@ -173,7 +173,7 @@ impl SplitKind {
 }
 
 /// The end of an error about an empty part: how many classes are too small to be divided into three parts, if
-/// any, and advice if most of them have at most one node.
+/// any, and advice if most classes have at most one node.
 fn small_classes(dataset: &Dataset) -> String {
     let sizes = dataset.class_sizes();
     let n_smaller = |than: usize| sizes.iter().filter(|&&size| size < than).count();

@@ -99,7 +99,7 @@ impl TextTable {
     }
 
     /// Returns the index of the column with this name or, if there is none, of the first one whose name
-    /// differs only in case.
+    /// differs only in the case of ASCII letters.
     pub fn find(&self, name: &str) -> Option<usize> {
         let exact = self.columns.iter().position(|column| column.name == name);
         exact.or_else(|| {

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! <folder>/run.toml                        the request with all settings, enough to rerun it
-//! <folder>/data.json                       sha256 of the data and of every split, instruction path
+//! <folder>/data.json                       sha256 of the data and of every split, class of the instruction set
 //! <folder>/receipt.json                    provenance: version, data, splits, processor, threads, time
 //! <folder>/summary.json                    the records of all runs and their statistics
 //! <folder>/runs/<seed>/record.json         the scores of one run

@@ -55,7 +55,7 @@ pub struct RunRecord {
     /// Training time in seconds.
     pub seconds: f64,
     /// The memory that the process was expected to need, in bytes, forecast when the run started. `None` if
-    /// the available memory is unknown.
+    /// the system does not report how much the process already used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast_memory_bytes: Option<u64>,
     /// The largest amount of RAM that the process used at any time before the end of the run, in bytes,

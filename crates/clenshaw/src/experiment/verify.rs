@@ -255,8 +255,8 @@ fn scores(record: &RunRecord) -> String {
     format!("{accuracy:.4} {}", &digest(scores.to_string().as_bytes())[..8])
 }
 
-/// The fields of a record that training again must reproduce: all except the seed, the split, the time and the
-/// machine.
+/// The fields of a record that training again must reproduce: all except the seed, the split, the time, the
+/// memory and the instructions.
 const SCORES: [&str; 11] = [
     "epochs",
     "best_epoch",
@@ -271,8 +271,8 @@ const SCORES: [&str; 11] = [
     "energy",
 ];
 
-/// The index of the most likely class of each node. A line ends with one probability per class and the part
-/// of the split, which contain no commas.
+/// The most likely class of each node, as an index counted from the last class. A line ends with one
+/// probability per class and the part of the split, which contain no commas.
 fn predicted_classes(csv: &str, n_classes: usize) -> Vec<usize> {
     let class = |line: &str| {
         let fields = line.rsplit(',').skip(1).take(n_classes);

@@ -51,7 +51,7 @@ fn status(response: &str) -> u16 {
     code.unwrap_or_else(|| panic!("not a response: {response:?}")).parse().unwrap()
 }
 
-/// A run folder with one finished run.
+/// Trains a run of five epochs in this folder.
 fn finished_run(folder: &Path) {
     let mut request = Request::new("csbm:nodes=60", "clenshaw-gcn").unwrap();
     request.set("max_epochs", "5").unwrap();
@@ -185,7 +185,7 @@ fn read_only_server_refuses_to_stop_anything() {
     assert_eq!(status(&request(port, "GET", &format!("/{TOKEN}/"), "")), 200);
 }
 
-/// The events of a stream, as name and data, until `is_last` accepts one.
+/// The events of a stream, as name and data, up to the first one whose name `is_last` accepts.
 fn events(
     port: u16,
     path: &str,

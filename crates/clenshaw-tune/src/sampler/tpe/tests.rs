@@ -27,7 +27,7 @@ fn space(trials: &[Trial]) -> BTreeMap<String, Distribution> {
     params.map(|(name, (distribution, _))| (name.clone(), distribution.clone())).collect()
 }
 
-/// The trials of a stored study, and the distributions of the first one.
+/// The trials of the stored study `mixed`, and the distributions of its first trial.
 fn mixed_study() -> (Vec<Trial>, BTreeMap<String, Distribution>) {
     let trials = fixtures::trials(&fixtures::load("tpe")["mixed"]["study"]);
     let space = space(&trials[..1]);

@@ -71,8 +71,8 @@ fn attr(row: &SqlRow, column: usize) -> SqlResult<(String, serde_json::Value)> {
     Ok((name.to_owned(), value))
 }
 
-/// Returns all trials of a study, ordered by number. The details of the finished trials in `cached`, which
-/// is keyed by id, are not read again.
+/// Returns all trials of a study, ordered by number. `cached` contains finished trials by id; the details of
+/// those with the same number, state and times as in the database are not read again.
 pub(super) fn trials(
     db: &mut dyn Connection,
     study: u64,

@@ -41,7 +41,7 @@ pub(super) fn attr_table(owner: &str, kind: AttrKind) -> String {
     }
 }
 
-/// Sets attributes of a study or trial; `owner` is the pair of `study` or `trial` and the id.
+/// Sets attributes of a study or trial; `owner` is a pair: `study` or `trial`, and its id.
 pub(super) fn set_attrs(
     db: &mut dyn Connection,
     owner: (&str, u64),

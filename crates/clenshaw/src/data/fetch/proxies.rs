@@ -14,7 +14,7 @@ pub struct Proxies {
 
 impl Proxies {
     /// Reads `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, in upper or lower case; empty variables are ignored.
-    /// `ALL_PROXY` replaces each of the first two that is not set.
+    /// `ALL_PROXY` is the default of the first two.
     pub fn from_env() -> Self {
         Self::from_variables(|name| std::env::var(name).ok())
     }

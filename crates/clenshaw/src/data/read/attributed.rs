@@ -190,7 +190,7 @@ impl<'a> AttributedGraph<'a> {
 }
 
 /// Removes the column `label` if it identifies the nodes, unless it occurs in the options or in the stored
-/// schema. It then contains their names, unless there is an id column. Returns a note on the names.
+/// schema. Its values are then the names of the nodes, unless there is an id column. Returns a note on the names.
 fn use_distinct_labels(table: &mut TextTable, interpretation: Interpretation) -> String {
     let id_column = interpretation.id_column().filter(|name| table.find(name).is_some());
     let named_by_id = |reason: &str| match id_column {

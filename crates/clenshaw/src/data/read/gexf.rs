@@ -17,8 +17,8 @@
 //! If all nodes have different values of `label`, these are their names. Otherwise, or if `label` was chosen
 //! as a column, the ids are their names and `label` is a column, by default the class. An id column that the
 //! user chooses has precedence.
-//! NetworkX writes the node attribute `label` there, or the name of the node if it has none.
-//! If an attribute called `label` is declared, it replaces this `label`.
+//! NetworkX writes a node's attribute `label`, or its name if it has none, to the XML attribute `label`.
+//! If the file declares a node attribute called `label`, the XML attribute is not used.
 //!
 //! The graph is undirected; loops are removed and duplicate edges merged.
 //! Graphs that change over time and nodes inside nodes are rejected.

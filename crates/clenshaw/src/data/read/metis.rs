@@ -21,8 +21,9 @@ use crate::data::count;
 use crate::data::schema::WeightChoice;
 use crate::error::Result;
 
-/// Reads the edges between the `n_nodes` rows of a table. Fails if the file is malformed, does not have
-/// `n_nodes` nodes, or does not list twice as many neighbours as the first line states edges.
+/// Reads the edges between the `n_nodes` rows of a table. Fails if the file is malformed or does not have
+/// `n_nodes` nodes, or if the number of listed neighbours, not counting loops, is not twice the number of edges
+/// in the first line.
 pub(super) fn parse(
     place: &str,
     text: &str,

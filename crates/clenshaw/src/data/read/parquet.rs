@@ -15,7 +15,7 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// Prefix of the name that pandas gives to an unnamed index column, which becomes an empty name.
+/// Prefix of the name that pandas gives to an unnamed index column; a name with this prefix becomes empty.
 const PANDAS_INDEX: &str = "__index_level_";
 
 const TOO_LARGE: &str =

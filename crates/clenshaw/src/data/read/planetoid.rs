@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Citeseer's `test.index` omits 15 nodes, which have neither features nor a label.
-//! The split `public` trains on `x`, validates on the next 500 nodes and tests on `test.index`, without nodes
-//! that have no label.
+//! In the split `public`, the nodes of `x` are for training, the next 500 for validation and those of
+//! `test.index` for testing; nodes without a label are left out.
 //! Yang et al., ICML 2016, arXiv:1603.08861.
 
 use super::csr::CsrMatrix;

@@ -139,7 +139,8 @@ fn heterophilous_splits_have_the_published_sizes() {
     }
 }
 
-/// `NAME_directed.npz` has the same graph, and its masks, in Fortran order, are those of Geom-GCN.
+/// `NAME_directed.npz` has the graph, features and labels of `NAME.npz`, and its masks, in Fortran order, are
+/// those of Geom-GCN.
 #[test]
 fn masks_in_fortran_order_equal_those_of_geom_gcn() {
     let Some(data) = data_folder() else { return };

@@ -1,4 +1,4 @@
-//! Encodes the rows of a table as features, labels and a split, by a schema.
+//! Encodes the rows of a table as features, labels and a split, according to a schema.
 
 use super::cell::{self, is_missing};
 use super::infer::{Labels, infer};

@@ -89,7 +89,8 @@ pub(crate) fn infer(
     Ok((Schema { columns, structural: None, weight: options.weight.clone() }, warnings))
 }
 
-/// Returns warnings about features that may be a label, by their name, and about names that differ only in case.
+/// Returns warnings about features that have the name of a label and no decimal numbers, and about names that
+/// differ only in case.
 fn suspicious_names(table: &TextTable, columns: &[ColumnSchema]) -> Vec<String> {
     let place = &table.place;
     let is_label_name = |name: &str| LABEL.iter().any(|word| name.eq_ignore_ascii_case(word));
@@ -290,7 +291,8 @@ fn looks_like_thousands(column: &TextColumn) -> bool {
 }
 
 /// The role of a column of text, or of one that the user declared categorical: categorical if it has few
-/// different values, otherwise ignored.
+/// different values, otherwise ignored. `present` is the number of cells that are not missing. If `chosen`, up to
+/// [`MAX_CATEGORIES`] values are few, even if most of them occur only once.
 fn category_role(
     column: &TextColumn,
     cells: &CellCounts,

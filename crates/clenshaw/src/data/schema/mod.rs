@@ -104,7 +104,8 @@ pub enum NumberFormat {
 }
 
 impl Schema {
-    /// Returns the names of the features, such as `age`, `age missing` and `town=York`.
+    /// Returns the names of the features that come from the node table, such as `age`, `age missing` and
+    /// `town=York`; other features have no names.
     ///
     /// Features are ordered by the name of their column, so that the order of columns in a file does
     /// not matter.

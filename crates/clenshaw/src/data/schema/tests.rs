@@ -180,7 +180,7 @@ fn ids_are_found_or_numbered() {
     assert_eq!(encoded("label,x,Node\n10,1,a\n9,2,b\n10,3,c\n").names, ["a", "b", "c"]);
     assert_eq!(encoded("user,x,label\nu7,1,a\nu8,2,b\n").names, ["u7", "u8"]);
     assert_eq!(encoded(",x,label\n4,1.5,a\n5,2.5,b\n").names, ["4", "5"]);
-    // The first column has decimals or repeats, so that it is a feature.
+    // The first column has decimals or repeats, so it is a feature.
     let nodes = encoded("x,z,label\n0.5,1,a\n1.5,2,b\n");
     assert_eq!((nodes.names, nodes.x.n_cols()), (vec!["0".into(), "1".into()], 2));
     assert_eq!(nodes.warnings, ["nodes: no id column; nodes are numbered from 0"]);

@@ -46,7 +46,8 @@ pub struct AutoAnswer {
     pub end: StudyEnd,
     /// The ensemble; its model files are in [`AutoOptions::folder`].
     pub ensemble: ModelEnsemble,
-    /// The mean validation score of the ensemble. It is optimistic, because the same nodes chose its members.
+    /// The mean validation score of the ensemble. It is optimistic, because its members were selected on the same
+    /// nodes.
     pub ensemble_validation: f64,
     /// The best single configuration.
     pub single: SingleBest,
@@ -58,9 +59,9 @@ pub struct AutoAnswer {
     pub filter: Option<SpectralFilter>,
     /// The graph.
     pub dataset: Arc<Dataset>,
-    /// Training, validation and test nodes; the latter played no part in any choice.
+    /// Training, validation and test nodes; no choice is based on scores on the test nodes.
     pub split: Split,
-    /// The seconds used, by earlier processes with the same study as well.
+    /// The seconds used, including those of earlier processes that worked on the same study.
     pub seconds: f64,
 }
 
@@ -79,7 +80,7 @@ pub struct ConfigurationRow {
     pub trial: u64,
     /// The scores on the first validation splits, one for each split on which it was trained.
     pub scores: Vec<f64>,
-    /// Their mean.
+    /// The mean of the scores.
     pub validation: f64,
     /// The mean training time of the runs of that trial in seconds; `None` if it is not known.
     pub run_seconds: Option<f64>,
@@ -156,7 +157,7 @@ struct Tried {
     row: ConfigurationRow,
 }
 
-/// A candidate of the ensemble: its runs on the first splits.
+/// A candidate for the ensemble: its runs on the first splits.
 struct Candidate<'t> {
     tried: &'t Tried,
     runs: Vec<MemberRun>,

@@ -27,7 +27,7 @@ pub(super) fn wilson(share: f64, n: usize) -> (f64, f64) {
 }
 
 /// The 95% interval of a score of nodes, where `score_of` computes the score of a part of them. Parts whose score is
-/// NaN are ignored; without any other, the interval is 0 to 1.
+/// NaN are ignored; if no part remains, the interval is 0 to 1.
 pub(super) fn half_samples(
     nodes: &[u32],
     score: f64,

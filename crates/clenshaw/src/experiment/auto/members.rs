@@ -134,7 +134,7 @@ impl MemberStore {
         TrainedModel::load(&self.path(configuration, split)).ok()
     }
 
-    /// Deletes the model files of these configurations on these splits. Files that cannot be deleted are kept.
+    /// Deletes the model files of these configurations for all splits. Files that cannot be deleted are kept.
     pub fn remove<'a>(&self, configurations: impl IntoIterator<Item = &'a Configuration>) {
         for configuration in configurations {
             for split in 0..self.split_ids.len() {

@@ -1,4 +1,4 @@
-//! Auto: the best answer for a graph that has not been tuned, within a time budget.
+//! Auto: the best answer for a graph on which no model has been tuned, within a time budget.
 //!
 //! ```text
 //! split         development nodes (training and validation) and test nodes

@@ -1,4 +1,4 @@
-//! What a graph is like, as far as it can be seen without the labels of test nodes.
+//! What can be said about a graph without the labels of test nodes.
 
 use super::hold_out::HoldOut;
 use crate::data::{Dataset, Features};

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A trial of the portfolio belongs to the rung that is given by the number of earlier trials of its entry.
-//! With a time limit, a rung ends after its share of the time (`clock.rs`), but rung 0 not before there is a result.
+//! With a time limit, a rung ends after its share of the time (`clock.rs`). Rung 0 is not cut short before there
+//! is a result, unless all the time is used.
 
 use super::portfolio::{Portfolio, PortfolioEntry};
 use crate::experiment::tuning::{FAILED, declared_distribution, format_value, mean};
@@ -45,7 +46,7 @@ const STARTUP_TRIALS: usize = 3;
 pub(super) struct Configuration {
     /// The name of the entry of the portfolio that it comes from.
     pub entry: String,
-    /// Whether its settings were proposed by tuning; the others are those of the entry.
+    /// Whether it has settings that were proposed by tuning, not taken from the entry.
     pub is_tuned: bool,
     pub model: &'static ModelInfo,
     pub hyper: Params,
@@ -111,8 +112,8 @@ impl<'a> Search<'a> {
         self.portfolio.entries.iter().position(|entry| entry.name == name)
     }
 
-    /// The settings of a trial; `None` if its parameters are not an entry of this portfolio and settings of the
-    /// entry's model.
+    /// The configuration of a trial with these parameters; `None` unless one of them names an entry of this
+    /// portfolio and all others are settings of the entry's model.
     pub fn configuration(&self, params: &clenshaw_tune::Params) -> Option<Configuration> {
         let (distribution, internal) = params.get(CONFIGURATION)?;
         let ParamValue::Str(name) = distribution.to_external(*internal) else { return None };
@@ -220,7 +221,7 @@ impl<'a> Search<'a> {
     }
 
     /// The parameters of the next trial: those of the queued trial if they are valid, otherwise those of the next
-    /// step. `None` if there is no next step.
+    /// step. `None` if there is no next step, or if tuning finds no configuration that has not been tried.
     pub fn next_params(
         &self,
         trials: &[Trial],
@@ -248,8 +249,8 @@ impl<'a> Search<'a> {
         [(CONFIGURATION.to_owned(), (distribution, entry as f64))].into()
     }
 
-    /// The parameters of a queued trial; `None` if they are not an entry of this portfolio and points of the search
-    /// space of its model.
+    /// The parameters of a queued trial; `None` unless one of them names an entry of this portfolio and all others
+    /// are in the search space of the entry's model.
     fn stored_params(&self, waiting: &Trial) -> Option<clenshaw_tune::Params> {
         let stored = waiting.retry_params();
         let Some(ParamValue::Str(name)) = stored.get(CONFIGURATION) else { return None };

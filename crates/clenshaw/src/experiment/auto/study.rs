@@ -34,7 +34,7 @@ fn identity(
 }
 
 /// Creates the study or opens an existing one, requeues the trials of dead workers, and returns its id. Fails
-/// if an existing study is of another request, or the storage fails.
+/// if an existing study belongs to another request, or the storage fails.
 pub(super) fn open(
     request: &AutoRequest,
     objective: Objective,

@@ -23,7 +23,7 @@ use std::time::Instant;
 const PATIENCE: f64 = 3.0;
 /// A tuned configuration is trained on another split only if it is not behind all of this many best ones.
 const COMPARED: usize = 5;
-/// A tuned trial is not started if less than this share of the shortest time of a run of its model is left.
+/// A tuned trial is not started if the time left is at most this share of its model's smallest [`RUN_SECONDS`].
 const LEAST_TIME: f64 = 0.5;
 
 /// Everything that the trials of a request share.
@@ -72,7 +72,7 @@ impl PortfolioTrials<'_> {
         Some(configuration)
     }
 
-    /// The score of predicted probabilities on the validation nodes of a split.
+    /// The score on the validation nodes of a split; `probabilities` has one row per node of the graph.
     pub fn score(&self, probabilities: &Mat<f32>, split: usize) -> f64 {
         let nodes = self.hold_out.validation[split].val();
         self.objective.score(probabilities, nodes, &self.labels(nodes))
@@ -91,8 +91,8 @@ impl PortfolioTrials<'_> {
     }
 
     /// Trains on a split within the limit and stores the model, unless the run is given up as too slow. Fails with
-    /// [`Error::Interrupted`] if `should_continue` ends the run, and if training diverges, does not fit into memory
-    /// or the model cannot be written.
+    /// [`Error::Interrupted`] if `should_continue` ends the run. Also fails if training diverges, the run does not
+    /// fit into memory, or the model cannot be written.
     pub fn train_split(
         &self,
         (configuration, setup): (&Configuration, &Arc<Setup>),
@@ -190,7 +190,7 @@ impl PortfolioTrials<'_> {
         means.last().is_some_and(|&last| mean(own) < last)
     }
 
-    /// The shortest time of a run among the trials of the same model; 0 if it is not known.
+    /// The smallest [`RUN_SECONDS`] of the trials of the same model; 0 if none has a known time.
     fn shortest_run_seconds(&self, trials: &[Trial], params: &Params) -> f64 {
         let entry = |trial: &Trial| self.search().entry(trial);
         let model = |index: usize| self.request.portfolio.entries[index].model.name;

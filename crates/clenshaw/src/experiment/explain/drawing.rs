@@ -5,8 +5,8 @@ use crate::graph::{self, Graph};
 use crate::report::{DrawnNode, NeighbourhoodDrawing};
 use crate::train::Attribution;
 
-/// The maximum number of nodes that are drawn because of their contributions; those on the paths to them come in
-/// addition.
+/// The maximum number of nodes that are drawn because of their contributions, not counting the nodes on the paths
+/// to them.
 const DRAWN_NODES: usize = 16;
 /// Longer names are cut to this number of characters, followed by an ellipsis.
 const NAME_LENGTH: usize = 16;

@@ -146,7 +146,7 @@ fn failed_run_of_an_earlier_process_waits_while_another_process_trains() {
     assert_eq!(seen.into_inner().unwrap(), Some(RunState::Waiting));
 }
 
-/// Returns when a file that is written now is newer than this one: times of change have a resolution of
+/// Returns when a file that is written now is newer than this one: modification times have a resolution of
 /// milliseconds.
 fn wait_for_a_later_time_of_change(path: &Path) {
     let earlier = modified(path).unwrap();

@@ -37,7 +37,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// The largest number of runs per graph.
+/// The largest number of runs per graph; a larger number is lowered to it.
 const MAX_RUNS: usize = 100;
 
 /// The comparison of `auto` with single models and baselines.
@@ -364,7 +364,7 @@ fn best_published(records: &[&AutoRecord]) -> Option<(String, f64)> {
     means.reduce(|best, next| if next.1 > best.1 { next } else { best })
 }
 
-/// Formats a fraction in percent, without the sign.
+/// Formats a fraction in percent, without the percent sign.
 fn points(share: f64) -> String {
     format!("{:.2}", 100.0 * share)
 }

@@ -71,7 +71,7 @@ struct StoredRecord<R> {
 pub(super) struct CellResults<R> {
     /// One record per cell, in the order of the cells.
     pub records: Vec<R>,
-    /// A sentence that states when and on which machines they were measured; `None` without cells.
+    /// A sentence that states when and on which machines the records were computed; `None` without cells.
     pub provenance: Option<String>,
 }
 
@@ -95,7 +95,8 @@ impl ExperimentOptions<'_> {
         self.run_cells_on(1, self.threads, cells, compute)
     }
 
-    /// As [`run_cells`](Self::run_cells), with `n_parallel` cells at a time and `threads` threads for each.
+    /// As [`run_cells`](Self::run_cells), with `n_parallel` cells at a time. `threads`, the number of threads that
+    /// `compute` may use, is only recorded in the provenance.
     fn run_cells_on<T: Sync, R: Serialize + DeserializeOwned + Send + Sync>(
         &self,
         n_parallel: usize,
@@ -128,7 +129,7 @@ impl ExperimentOptions<'_> {
     }
 }
 
-/// Returns the saved record of a cell, or computes it, with up to `threads` threads, and saves it.
+/// Returns the saved record of a cell, or computes it and saves it. `threads` is only recorded in the provenance.
 fn load_or_compute<T, R: Serialize + DeserializeOwned>(
     folder: &Path,
     cell: &CellTask<T>,

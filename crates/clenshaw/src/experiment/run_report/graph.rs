@@ -1,4 +1,4 @@
-//! Facts about the graph of a page.
+//! The facts about a graph that a report page shows.
 
 use crate::data::{Dataset, Description, Split};
 use serde::Serialize;

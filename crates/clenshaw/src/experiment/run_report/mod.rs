@@ -99,7 +99,7 @@ struct RunReport {
     drawing: Option<DrawingReport>,
     /// Contributions to the prediction of some nodes.
     explanations: Option<ExplanationReport>,
-    /// The command that trains all runs; `None` if they were not trained by the program.
+    /// The command that trains all runs; `None` without a run folder.
     command: Option<String>,
     provenance: BTreeMap<&'static str, String>,
 }
@@ -191,7 +191,7 @@ impl Report {
         Ok(Self { runs: reports, comparison, ..Self::empty(title, Some(graph)) })
     }
 
-    /// Collects the report of a model that was trained in this process, without a run folder.
+    /// Collects the report of a trained model that has no run folder.
     ///
     /// # Errors
     /// If the model, the data set and the split do not match.
@@ -231,8 +231,8 @@ impl Report {
         Ok(Self { runs: vec![report], ..Self::empty(title, Some(graph)) })
     }
 
-    /// Collects the report of a study, finished or not. The page also describes the study's graph if it can
-    /// be loaded.
+    /// Collects the report of a study, finished or not. The page also describes the graph if the study records a
+    /// training request that this version accepts and the graph can be loaded.
     ///
     /// # Errors
     /// If the storage cannot be read, if the study does not exist or does not have exactly one direction, or
@@ -383,7 +383,7 @@ struct RunParts<'a> {
     split: &'a Split,
     epochs: &'a [Epoch],
     filters: &'a [EpochFilter],
-    /// The command that trains all runs; `None` if they were not trained by the program.
+    /// The command that trains all runs; `None` without a run folder.
     command: Option<String>,
     provenance: BTreeMap<&'static str, String>,
 }

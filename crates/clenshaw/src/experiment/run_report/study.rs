@@ -111,7 +111,7 @@ pub(super) struct StoredStudy {
 /// What is known about the graph of a study.
 #[derive(Clone, Debug)]
 pub(super) enum StudyGraph {
-    /// The study does not record a graph that this version can use.
+    /// The study does not record a training request that this version accepts; studies of `auto` record none.
     Unknown,
     /// The graph cannot be loaded.
     Unavailable {

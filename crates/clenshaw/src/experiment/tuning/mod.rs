@@ -5,8 +5,8 @@
 //! value of a trial = mean over splits i = 0..n of the validation accuracy of the best epoch
 //! ```
 //!
-//! Split, initial weights and dropout of split `i` are derived from the seed `seed + i`, the same in every
-//! trial, so on a given graph the value of a configuration is a function of its settings and the study's seed.
+//! Split `i` and the initial weights and dropout of the run on it are derived from `seed + i` in every trial, so
+//! on a given graph the value of a configuration is a function of its settings and the study's seed.
 //! The random numbers that choose the configuration of trial `k` are derived from the study's seed and `k`.
 //! Neither the number of workers nor the number of threads changes the value of a configuration. With several
 //! workers, fewer results are available to the TPE sampler when it proposes a configuration, so it may propose
@@ -100,7 +100,8 @@ pub struct TuneOptions<'a> {
     pub store: &'a Store,
     /// Called with every event, from several threads.
     pub on_event: &'a (dyn Fn(TuneEvent<'_>) + Sync),
-    /// Set to `true` to stop early, also by [`request_study_stop`] of another process; finished trials are kept.
+    /// Set to `true` to stop early; finished trials are kept. It is also set when another process calls
+    /// [`request_study_stop`].
     pub cancel: &'a AtomicBool,
 }
 

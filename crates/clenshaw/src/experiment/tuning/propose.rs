@@ -86,7 +86,7 @@ fn attempt_seed(seed: u64, attempt: u64) -> u64 {
 fn failed_as_pruned(trials: &[Trial]) -> Cow<'_, [Trial]> {
     let has_failed =
         |trial: &Trial| trial.state == TrialState::Fail && trial.user_attrs.contains_key(FAILED);
-    // All trials of a study are large, so they are copied only if necessary.
+    // Copying all trials of a study is expensive, so they are copied only if necessary.
     if !trials.iter().any(has_failed) {
         return Cow::Borrowed(trials);
     }

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::experiment::Request;
 use clenshaw_tune::{Trial, TrialState, param_importances};
 
-/// Number of runs of the final evaluation, as in the paper, unless the splits are published ones.
+/// Number of runs of the final evaluation, as in the paper, except with [`SplitKind::All`].
 const EVALUATION_RUNS: usize = 20;
 
 /// Why a study ended.

@@ -14,8 +14,8 @@ const TABLE: &str = "table";
 const PLOT_POINTS: usize = 101;
 
 /// Creates the study or opens an existing one, requeues the trials of dead workers, and returns the study's
-/// id. Fails if the identity of an existing study differs from the request; a study without identity, as other
-/// programs create it, gets that of the request.
+/// id. Fails if the identity of an existing study differs from the request; a study without an identity, such as
+/// one created by another program, gets that of the request.
 pub(super) fn open(request: &TuneRequest, storage: &dyn Storage) -> Result<u64> {
     let study = storage.open_study(&request.study, DIRECTION)?;
     let current = storage.study_attrs(study, AttrKind::User)?;

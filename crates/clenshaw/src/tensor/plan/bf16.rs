@@ -3,7 +3,7 @@
 //! Gathering rows limits the speed of a training step on a large graph, and bf16 halves the bytes read. A
 //! computed source of a product with an operator is also written as bf16, and the product reads this
 //! copy; it accumulates in full precision, and other instructions are unchanged. Eight significant bits
-//! are enough for the signals and gradients of these networks, but results differ, so it is off by
+//! are enough for the signals and gradients of these networks, but results differ, so this pass is off by
 //! default.
 
 use super::instr::{Access, Buf, BufKind, Instr, Listing, Spmm};

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! flops      2 m k n for every dense product
-//! gathered   a row for every entry of an operator, fewer if rows share sums; a row for every entry of sparse
-//!            features that dropout keeps
+//! gathered   a row for every entry of an operator, fewer if rows share sums, two in the gradients of attention;
+//!            a row for every entry of sparse features that dropout keeps
 //! streamed   the rows that a stage reads or writes in order; indices; masks
 //! ```
 //!

@@ -1,4 +1,4 @@
-//! What a recorded value depends on: the products in which features enter, and the nodes within reach.
+//! What a recorded value depends on: products of features with parameters, and the nodes within reach.
 
 use super::Tape;
 use super::fuse::{PassMode, fuse};

@@ -81,8 +81,8 @@ fn rows_of(node: &Node, rows: &[Rows]) -> Option<Rows> {
     }
 }
 
-/// What the rows of values are that an operation combines row by row; `None` if some are nodes and others are
-/// not.
+/// The kind of rows of values that an operation combines row by row; zeros can be combined with any kind. `None`
+/// if some values have rows of nodes and some have other rows.
 fn common(values: impl IntoIterator<Item = NodeId>, rows: &[Rows]) -> Option<Rows> {
     values.into_iter().map(|v| rows[v]).try_fold(Rows::Zeros, |all, one| match (all, one) {
         (Rows::Zeros, kind) | (kind, Rows::Zeros) => Some(kind),

@@ -81,7 +81,7 @@ pub struct Tape {
     pub(super) sparse: Vec<Arc<Sparse>>,
     /// The values named with [`Tape::name`].
     pub(super) named: Vec<(String, NodeId)>,
-    /// The number of activations, dropouts and attentions recorded so far.
+    /// The number of ReLUs, dropouts and attention operations recorded so far.
     n_sites: u64,
 }
 
@@ -215,7 +215,8 @@ impl Tape {
         self.params.iter().any(|p| p.name == name) || self.named.iter().any(|(n, _)| n == name)
     }
 
-    /// The number of the next activation, dropout or attention, which selects the random stream of its dropout.
+    /// The number of the next ReLU, dropout or attention operation, which selects the random stream of its
+    /// dropout.
     fn next_site(&mut self) -> u64 {
         self.n_sites += 1;
         self.n_sites - 1

@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// What a connection is looked up by: host, port, database and user.
+/// The host, port, database and user by which a password is looked up.
 pub(super) type ConnectionKey<'a> = [&'a str; 4];
 
 /// The result of looking up a password.

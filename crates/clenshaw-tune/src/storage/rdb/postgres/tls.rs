@@ -12,8 +12,9 @@
 //! encryption if TLS fails; neither does `require` without root certificates. As in libpq, root certificates
 //! are read from `sslrootcert`, or else from `~/.postgresql/root.crt` if it exists; with
 //! `sslrootcert=system`, public authorities are trusted.
-//! Unlike libpq, a missing file named by `sslrootcert` is always an error, public authorities are those of
-//! Mozilla (compiled in), and names of hosts are read only from subject alternative names.
+//! Unlike libpq, a missing file named by `sslrootcert` is an error in every mode except `disable`,
+//! public authorities are those of Mozilla (compiled in), and names of hosts are read only from subject
+//! alternative names.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
@@ -238,7 +239,7 @@ impl ServerCertVerifier for ServerVerifier {
     }
 }
 
-/// Explains why a TLS connection failed: in terms of the URL if the certificate was refused.
+/// Explains why a TLS connection failed; if the certificate has no trusted signer, names the root certificates.
 pub(super) fn describe_error(error: &rustls::Error, roots: &RootCertificates) -> String {
     let rustls::Error::InvalidCertificate(reason) = error else {
         return format!("TLS connection failed: {error}");

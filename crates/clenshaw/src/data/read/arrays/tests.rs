@@ -1,4 +1,4 @@
-//! Arrays of PyTorch Geometric and SciPy, inconsistent and damaged ones.
+//! Arrays of PyTorch Geometric and SciPy: valid, inconsistent and damaged.
 
 use super::super::array::MemoryOrder;
 use super::super::npy::tests::file;

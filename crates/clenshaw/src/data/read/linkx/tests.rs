@@ -16,7 +16,8 @@ views,mature,life_time,created_at,updated_at,numeric_id,dead_account,language,af
 
 const EDGE_TABLE: &[u8] = b"numeric_id_1,numeric_id_2\n0,1\n3,2\n1,0\n2,2\n1,3";
 
-/// An array of two dictionaries as `np.save` of NumPy 1 writes it, in protocol 3.
+/// An array of two dictionaries as `np.save` of NumPy 1 writes it, in protocol 3, but with a module name of
+/// NumPy 2.
 const SPLITS_FILE: &[u8] =
     b"\x93NUMPY\x01\0v\0{'descr': '|O', 'fortran_order': False, 'shape': (2,), }                  \
       \x20                                          \n\x80\x03cnumpy._core.multiarray\n_reconstruc\

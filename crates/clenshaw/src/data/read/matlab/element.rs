@@ -1,7 +1,7 @@
 //! The elements of a MATLAB 5 file: a tag with type and size, then the data.
 //!
 //! ```text
-//! long   = type: u32, size: u32, data, padding to a multiple of 8 bytes
+//! long   = type: u32, size: u32, data, padding to a multiple of 8 bytes (none after compressed data)
 //! small  = type: u16, size: u16, data in 4 bytes (one u32 with the size in its upper half)
 //! ```
 

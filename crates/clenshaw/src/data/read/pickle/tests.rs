@@ -85,7 +85,8 @@ fn rejects_globals_outside_the_allow_list() {
     ] {
         assert_eq!(read_error(bytes), format!("it: {message}; {rest}"));
     }
-    // INST, OBJ, EXT1, PERSID, STACK_GLOBAL and NEWOBJ_EX could also call functions.
+    // INST, OBJ, EXT1, PERSID, BINPERSID, NEWOBJ_EX, STACK_GLOBAL and NEXT_BUFFER import or call functions, or
+    // refer to data outside the file.
     for opcode in [b'i', b'o', 0x82, b'P', b'Q', 0x92, 0x93, 0x97] {
         let message = read_error(&[b'N', opcode, b'.']);
         assert!(message.contains("byte 1: opcode `"), "{message}");

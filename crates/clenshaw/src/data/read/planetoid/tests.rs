@@ -43,7 +43,7 @@ fn sparse(n_cols: u8, rows: &[&[u32]]) -> Vec<u8> {
     out
 }
 
-/// One row for each class; `None` is a row of zeros.
+/// One row for each node, with a 1 in the column of its class, 0 or 1; `None` is a row of zeros.
 fn classes(classes: &[Option<u32>]) -> Vec<u8> {
     let row = |class: &Option<u32>| [0, 1].map(|c| u32::from(*class == Some(c)));
     let rows: Vec<u32> = classes.iter().flat_map(row).collect();

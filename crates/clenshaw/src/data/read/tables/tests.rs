@@ -153,7 +153,7 @@ fn other_extensions_are_rejected() {
     }
 }
 
-/// The path ann - bob - cid with weights 2 and 1, in all formats that have a node table.
+/// The path ann - bob - cid with weights 2 and 1, in all formats that have a node table, except Parquet.
 #[test]
 fn all_formats_of_edges_give_the_same_graph() {
     let csv = b"source,target,weight\nann,bob,2\nbob,cid,1\n";

@@ -5,7 +5,7 @@ use crate::experiment::auto::AutoRequest;
 use clenshaw_tune::{AttrKind, JournalStorage, Storage, Study, TrialOutcome};
 use serde_json::json;
 
-/// A study and a portfolio of `n` entries; entry `i` has the score `i / 10` on every split.
+/// A study in a journal, and a portfolio.
 struct Simulation {
     _folder: tempfile::TempDir,
     storage: JournalStorage,
@@ -61,6 +61,7 @@ impl Simulation {
     }
 }
 
+/// The score `i / 10` for entry `i`, tuned or not.
 fn by_index(entry: usize, _tuned: bool) -> f64 {
     entry as f64 / 10.0
 }

@@ -123,7 +123,7 @@ mod tests {
         assert!(basis("fourier", (0.0, 0.0), &p, &problem.x, 5).is_none());
     }
 
-    /// The sum of squares of the same fit on a tape, pixel by pixel.
+    /// The sum of squares of [`learn_coefficients`], computed by training on a tape with a loss over the pixels.
     fn fit_on_tape(basis: &Basis, p: &Operator, problem: &Problem, settings: &FitSettings) -> f64 {
         let mut net = Net::dense(column(&problem.x), Some(p.clone()), 1);
         let c = net.param("c", 1, 6, Init::Values(unit(5, 0)), "coefficients");

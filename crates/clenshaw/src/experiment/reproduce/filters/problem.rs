@@ -57,7 +57,7 @@ impl Problem {
         let masked = |v: &[f64]| -> Vec<f64> {
             v.iter().zip(&self.mask).map(|(v, mask)| v * mask).collect()
         };
-        // B = Q R with B_k = |x| q_k; R by rows.
+        // B = Q R, where B_k is |x| q_k on the inner pixels and 0 on the border; R by rows.
         let n = krylov.q.len();
         let (mut q, mut r) = (Vec::<Vec<f64>>::new(), Mat::<f64>::zeros(n, n));
         for (k, column) in krylov.q.iter().enumerate() {

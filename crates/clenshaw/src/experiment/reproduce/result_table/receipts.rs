@@ -5,7 +5,7 @@
 //! <folder>/<experiment>.receipts.jsonl    {"graph": .., "model": .., "hyper": .., "runs": [..], ..}
 //! ```
 //!
-//! A receipt contains every measurement that a table shows of a cell. A cell with a receipt is not trained
+//! A receipt contains every measurement that a table shows for a cell. A cell with a receipt is not trained
 //! again, so a table can be assembled from measurements of several machines.
 
 use super::PlannedCell;

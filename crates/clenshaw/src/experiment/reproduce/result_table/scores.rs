@@ -62,8 +62,8 @@ impl ResultTable {
 }
 
 impl PlannedCell {
-    /// The scores of the cell, given the result of its job: of the finished runs if it was interrupted, and of none
-    /// if it failed. In both cases also the reason.
+    /// The scores of the cell and, if its job was interrupted or failed, the reason. An interrupted job has the
+    /// scores of its finished runs; a failed one has none.
     fn trained_scores(&self, result: &Result<Summary>) -> Result<(CellScores, Option<String>)> {
         let (records, missing) = match result {
             Ok(summary) => (summary.runs.clone(), None),

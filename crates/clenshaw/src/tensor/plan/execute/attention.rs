@@ -7,7 +7,7 @@ use crate::tensor::plan::instr::{Dropout, EdgeSoftmax, Instr};
 use std::ops::Range;
 
 impl<T: Real> ThreadContext<'_, T> {
-    /// Executes an attention, its gradients or inner products per head on a block of rows.
+    /// Executes [`Instr::Attention`], [`Instr::AttentionGrad`] or [`Instr::HeadDots`] on a block of rows.
     ///
     /// # Safety
     /// As for [`ThreadContext::execute`].
