@@ -1,8 +1,8 @@
 //! `cargo xtask test [--long]`: every check of the project, in one command.
 //!
-//! Without `--long`, all steps use the same profile and features, so each crate is compiled once for the tests
-//! and once for clippy. Optuna and PostgreSQL are installed while the tests compile. The last line lists what
-//! was run and what was not.
+//! Without `--long`, all steps use the same profile and features, and the compiler of the workspace's crates is
+//! clippy's, so each crate is checked by clippy and compiled for the tests at once. Optuna and PostgreSQL are
+//! installed while the tests compile. The last line lists what was run and what was not.
 //!
 //! Tests that need Optuna or PostgreSQL are marked `#[ignore]` for a plain `cargo test`; so are long tests,
 //! which are in modules named `long`.
@@ -18,7 +18,12 @@ use std::time::Instant;
 pub const INSTRUCTIONS: [&str; 4] = ["bench", "--workspace", "--bench", "instructions"];
 
 const FORMAT: [&str; 3] = ["fmt", "--all", "--check"];
-const CLIPPY: [&str; 6] = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+/// Environment variables with which cargo compiles the workspace's crates with clippy's driver, which is rustc with
+/// more lints; a warning is an error. `cargo clippy` would check all dependencies first, without compiling them.
+const WITH_CLIPPY: [(&str, &str); 2] = [
+    ("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"),
+    ("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"),
+];
 const COMPILE: [&str; 3] = ["test", "--workspace", "--no-run"];
 const BUILD: [&str; 2] = ["build", "--workspace"];
 const TEST: [&str; 5] = ["test", "--workspace", "--no-fail-fast", "--", "--show-output"];
@@ -59,11 +64,10 @@ fn run_steps(long: bool, report: &mut TestReport) -> Result {
     let services = std::thread::spawn(install);
     let python = std::thread::spawn(package::test_environment);
     report.step("format", &mut cargo(&FORMAT))?;
-    report.step("clippy", &mut cargo(&CLIPPY))?;
-    report.step("compile tests", &mut cargo(&COMPILE))?;
-    report.step("compile package", &mut cargo(&BUILD))?;
+    report.step("clippy and compile", &mut with_clippy(&COMPILE))?;
+    report.step("compile package", &mut with_clippy(&BUILD))?;
     let services = services.join().map_err(|_| "the installation of Optuna panicked")?;
-    let mut tests = cargo(&TEST);
+    let mut tests = with_clippy(&TEST);
     match &services {
         Ok(variables) => drop(tests.arg("--include-ignored").envs(variables.clone())),
         Err(error) => report.not_run.push(format!("Optuna and PostgreSQL ({error})")),
@@ -91,6 +95,17 @@ fn run_steps(long: bool, report: &mut TestReport) -> Result {
     }
     services.map(drop)?;
     python.map(drop).map_err(Into::into)
+}
+
+/// A cargo command that compiles with clippy's driver.
+fn with_clippy(arguments: &[&str]) -> Command {
+    let mut command = cargo(arguments);
+    command.envs(WITH_CLIPPY);
+    // In CI, nothing is compiled a second time, so the files of incremental compilation would not be used.
+    if std::env::var_os("CI").is_some() {
+        command.env("CARGO_INCREMENTAL", "0");
+    }
+    command
 }
 
 /// Runs the tests of the Python package only.

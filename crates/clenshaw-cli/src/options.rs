@@ -40,11 +40,11 @@ public and generated graphs use `balanced`, as in the ClenshawGCN paper.";
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Columns of your tables")]
 pub struct TableArguments {
-    /// Column with the classes [default: label, class, target or y]
+    /// Column with the classes [default: label, class or, unless its values are decimal numbers, target or y]
     #[arg(long, value_name = "COLUMN")]
     label: Option<String>,
-    /// Column with the node names [default: id, node, name or node_id, or else the first column if its
-    /// values are distinct]
+    /// Column with the node names [default: id, node, name or node_id, or else the first column if all its
+    /// values are distinct text or whole numbers]
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
     /// Use only these columns as features
@@ -150,7 +150,8 @@ pub const PRESET: ListedName = ListedName(|| vec![PAPER, "luo2024"]);
 /// The `--threads` option.
 #[derive(Args)]
 pub struct ThreadsOption {
-    /// Maximum number of threads; does not affect numerical results [default: number of processors]
+    /// Maximum number of threads; does not affect numerical results, except by what is finished within a time
+    /// limit [default: number of processors]
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     threads: Option<usize>,
 }
@@ -231,7 +232,7 @@ fn threads(text: &str) -> Result<usize, &'static str> {
     count.ok_or("expected a whole number from 1 to 1024")
 }
 
-/// Parses a count or a seed; its range is checked later.
+/// Parses a count or a seed that fits into `N`; any narrower range is checked later.
 pub fn whole<N: FromStr>(text: &str) -> Result<N, &'static str> {
     text.parse().map_err(|_| "expected a whole number")
 }

@@ -97,21 +97,23 @@ impl Report {
                 self.check_no_seed()?;
                 study::read(argument, name.as_deref(), &self.data.store())
             }
-            (_, Some(name)) => Err(Error::BadValue {
-                key: "name".into(),
-                value: name.clone(),
-                expected:
-                    "no name unless a study is given, such as studies/texas-clenshaw-gcn.journal"
-                        .into(),
-            }),
-            (arguments, None) => match arguments.iter().find(|path| study::is_study(path)) {
-                Some(study) => Err(Error::Data {
-                    place: study.display().to_string(),
-                    problem: "a study is reported on its own page; pass no other study or run"
-                        .into(),
-                }),
-                None => self.run_report(),
-            },
+            (arguments, name) => {
+                match (arguments.iter().find(|path| study::is_study(path)), name) {
+                    (Some(study), _) => Err(Error::Data {
+                        place: study.display().to_string(),
+                        problem: "a study is reported on its own page; pass no other study or run"
+                            .into(),
+                    }),
+                    (None, Some(name)) => Err(Error::BadValue {
+                        key: "--name".into(),
+                        value: name.clone(),
+                        expected: "no name unless a study is given, such as \
+                               studies/texas-clenshaw-gcn.journal"
+                            .into(),
+                    }),
+                    (None, None) => self.run_report(),
+                }
+            }
         }
     }
 

@@ -28,7 +28,8 @@ pub struct Reproduce {
     /// Run only part of the experiment, such as graph=texas,cora,model=gcn (two graphs, one model)
     #[arg(long, value_name = "KEY=VALUE,...")]
     only: Option<String>,
-    /// Maximum number of runs per cell, that is, per model and graph [default: set by the experiment]
+    /// Maximum number of runs per model and graph, or of searches per graph in `auto`; in `filters`, the number
+    /// of images [default: set by the experiment]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
     runs: Option<usize>,
     /// Stop training after this time, such as 90s, 30m or 2h [default: no limit]
@@ -139,7 +140,8 @@ impl RunSubcommand for Reproduce {
 }
 
 impl Reproduce {
-    /// Rejects options that do not apply to the experiment.
+    /// Rejects `--search-budget`, `--trials`, `--receipts`, `--runs` and `--budget` if this kind of experiment does not
+    /// use them.
     fn check_options(&self, info: &ExperimentInfo) -> Result<()> {
         let is_result_table = matches!(info.kind, ExperimentKind::ResultTable(_));
         let is_statistics = matches!(info.kind, ExperimentKind::GraphStatistics(_));
@@ -235,8 +237,8 @@ impl Reproduce {
         self.json.print(&document, || text)
     }
 
-    /// Returns the last lines of a page: missing graphs, and the command that generated it, with the options that
-    /// affect the page.
+    /// Returns lines for the end of a page: the missing graphs, and the command that generated the page, with the
+    /// options that select what is measured.
     fn footer(&self, experiment: &str, missing_graphs: &[&str]) -> String {
         let options: String = [
             self.only.as_ref().map(|only| format!(" --only {only}")),

@@ -150,11 +150,11 @@ fn overview(folder: &Path) -> Json {
     let accuracy = summary["test_accuracy"]["mean"].as_f64();
     json!({
         "name": run_folder::name(folder),
-        "folder": folder,
+        "folder": folder.display().to_string(),
         "graph": setting("graph"),
         "model": setting("model"),
         "split": setting("split"),
-        "state": format!("{finished} of {} finished", setting("runs").unwrap_or_default()),
+        "state": setting("runs").map(|runs| format!("{finished} of {runs} finished")),
         "accuracy": accuracy.map(output::percent),
     })
 }

@@ -144,7 +144,7 @@ impl Watch {
             let expected =
                 "no name unless a study is given, such as studies/texas-clenshaw-gcn.journal"
                     .into();
-            return Err(Error::BadValue { key: "name".into(), value: name.clone(), expected });
+            return Err(Error::BadValue { key: "--name".into(), value: name.clone(), expected });
         }
         // The folder `runs` may be created later by the training.
         let is_parent = argument.is_dir() && !argument.join("run.toml").is_file();

@@ -649,7 +649,7 @@ def test_unlabelled_nodes(problem: Problem, unlabelled: Any, words: bool) -> Non
     [
         ([0, 1] * 10, "20 labels"),
         ([None] * 60, "no node has a label"),
-        ([0] * 60, "all labels have the same class"),
+        ([0] * 60, "all labelled nodes have the same class"),
         ([0.5, 1] * 30, "continuous"),
         ([np.inf, 1.0] * 30, "infinity"),
         (np.zeros((60, 2)), "one label per node"),

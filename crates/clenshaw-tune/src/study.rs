@@ -94,8 +94,8 @@ impl<'a> Study<'a> {
     /// by then, it is marked as failed.
     ///
     /// # Errors
-    /// If a distribution is invalid, if the grid is infinite or too large, or if the storage fails. A trial that
-    /// has already been started by then remains in the state `Running`.
+    /// If a distribution is invalid or incompatible with an earlier one of the same parameter in the study, if the
+    /// grid is infinite or too large, or if the storage fails. A trial that has already been started by then remains in the state `Running`.
     pub fn ask(&self, space: &BTreeMap<String, Distribution>) -> Result<Option<Trial>> {
         self.ask_with(space, |trials, number| {
             // A grid must not repeat the points of other brackets; Optuna's grid also uses all trials.

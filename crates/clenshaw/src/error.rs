@@ -24,10 +24,10 @@ pub enum FolderConflict {
     #[error("contains runs on different data or splits")]
     Data,
     /// The folder contains portable runs, but this process uses vector instructions.
-    #[error("contains runs of the portable instruction path")]
+    #[error("contains runs with portable instructions")]
     PortableBits,
     /// The folder contains runs with vector instructions, but this process is portable.
-    #[error("contains runs of the vector instruction path (avx2 or avx512)")]
+    #[error("contains runs with vector instructions (avx2 or avx512)")]
     VectorBits,
 }
 

@@ -18,7 +18,7 @@ const MAX_ROWS: usize = 15;
 pub fn to_text(answer: &AutoAnswer, study: &ReportedStudy<'_>, folder: &Path) -> String {
     let graph = &answer.graph;
     let mut text = format!(
-        "{}: {}, {}, {}, {} classes; {} labelled nodes to learn from, {} to test, {} unlabelled{}\n",
+        "{}: {}, {}, {}, {} classes; {} labelled nodes to learn from, {} to test on, {} unlabelled{}\n",
         graph.name,
         output::count(graph.nodes, "node"),
         output::count(graph.edges, "edge"),
@@ -67,7 +67,7 @@ fn table(answer: &AutoAnswer) -> Table {
     table
 }
 
-/// The plot of the filter of the best spectral model; empty if there is none.
+/// The plot of [`AutoAnswer::filter`]; empty without one.
 fn filter_text(answer: &AutoAnswer) -> String {
     answer.filter.as_ref().map_or_else(String::new, |filter| {
         let kind = filter.model.operator.unwrap_or(Normalisation::Looped);
@@ -109,7 +109,8 @@ fn footer(answer: &AutoAnswer, study: &ReportedStudy<'_>, folder: &Path) -> Stri
     };
     format!(
         "predictions: {place}/predictions.csv ({nodes})\nreport: {place}/report.html\nstudy: {}\n\
-         next: clenshaw predict {place} OTHER-GRAPH (ensemble), or {place}/best.safetensors OTHER-GRAPH\n{note}",
+         next: clenshaw predict {place} OTHER-GRAPH (ensemble), or clenshaw predict \
+         {place}/best.safetensors OTHER-GRAPH (best single model)\n{note}",
         study.location
     )
 }

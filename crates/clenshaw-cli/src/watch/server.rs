@@ -129,12 +129,12 @@ impl Server {
     }
 }
 
-/// Reads a request that ends with the empty line after its headers; `None` if it is too large. Fails if it does
-/// not arrive in time.
+/// Reads a request up to the empty line after its headers, and what arrives with them; `None` if it is too large.
+/// Fails if it does not arrive in time.
 fn read_request(stream: &mut TcpStream) -> std::io::Result<Option<Vec<u8>>> {
     let deadline = Instant::now() + READ_TIMEOUT;
     let (mut request, mut block) = (vec![], [0; 1024]);
-    while !request.ends_with(b"\r\n\r\n") {
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(std::io::ErrorKind::TimedOut.into());

@@ -253,7 +253,7 @@ fn missing_numbers_are_filled_and_useless_columns_ignored_with_a_reason() {
     assert_eq!(column("height")["format"], "decimal-comma");
     assert_eq!(column("born")["format"], "date");
     assert_eq!(column("customer_id")["reason"], "whole numbers that identify the row");
-    assert_eq!(column("note")["reason"], "text with 60 different values");
+    assert_eq!(column("note")["reason"], "too many different values: 60");
     assert_eq!(
         (&column("age")["indicator"], &column("age")["role"]),
         (&Value::Bool(true), &"number".into())

@@ -70,6 +70,10 @@ fn commas_that_may_separate_thousands_are_reported() {
     write_ring(&sandbox, "g", &format!("id;income;label\n{}", rows(row)));
     let page = sandbox.stdout("data check g");
     assert!(page.contains("commas are read as decimal points, so `1,234` is 1.234"), "{page}");
+    let row = |i: usize| format!("n{i};{},{}e1;{}", i + 1, i % 10, ["tea", "coffee"][i % 2]);
+    write_ring(&sandbox, "h", &format!("id;income;label\n{}", rows(row)));
+    let page = sandbox.stdout("data check h");
+    assert!(!page.contains("commas are read as decimal points"), "{page}");
 }
 
 #[test]
@@ -120,7 +124,10 @@ fn minus_one_and_one_are_two_classes() {
     write_ring(&sandbox, "one", &format!("id,age,label\n{}", rows(row(["-1", "0"]))));
     let (code, error) = sandbox.failure("train one");
     assert_eq!(code, 2);
-    assert!(error.contains("all labels have the same class; expected at least two; "), "{error}");
+    assert!(
+        error.contains("all labelled nodes have the same class; expected at least two classes; "),
+        "{error}"
+    );
     assert!(error.contains("26 nodes have the label `-1`, which counts as missing"), "{error}");
 }
 

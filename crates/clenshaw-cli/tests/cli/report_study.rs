@@ -84,7 +84,7 @@ fn database_page_needs_a_name_if_there_are_several_studies() {
         ("sqlite:///my.db --name two --seed 3", "`--seed` is `3`; expected no seed with a study"),
         (
             "latest --name two",
-            "`name` is `two`; expected no name unless a study is given, such as studies/",
+            "`--name` is `two`; expected no name unless a study is given, such as studies/",
         ),
     ] {
         let (code, error) = sandbox.failure(&format!("report {arguments} --out no.html"));

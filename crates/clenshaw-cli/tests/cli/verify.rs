@@ -93,14 +93,14 @@ fn runs_of_one_folder_have_one_bit_class() {
     let sandbox = Sandbox::new();
     sandbox.stdout(&format!("{TRAIN} fast"));
     let (code, message) = sandbox.failure(&format!("{TRAIN} fast --portable"));
-    let expected = "error: fast: contains runs of the vector instruction path (avx2 or avx512)\n\
+    let expected = "error: fast: contains runs with vector instructions (avx2 or avx512)\n\
                     hint: rerun without --portable and without CLENSHAW_CPU=portable, \
                     delete the earlier results with --fresh, or choose another folder with --out\n";
     assert_eq!((code, message.as_str()), (2, expected));
     sandbox.stdout(&format!("{TRAIN} fast --portable --fresh"));
     let (code, message) = sandbox.failure(&format!("{TRAIN} fast"));
     assert_eq!(code, 2);
-    assert!(message.contains("contains runs of the portable instruction path"), "{message}");
+    assert!(message.contains("contains runs with portable instructions"), "{message}");
     assert!(message.contains("rerun with --portable"), "{message}");
 }
 

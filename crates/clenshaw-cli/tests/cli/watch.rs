@@ -125,7 +125,7 @@ fn arguments_are_checked() {
     assert!(error.contains("no such file; expected a study"), "{error}");
     let (code, error) = sandbox.failure("watch --name x");
     assert_eq!(code, 2);
-    assert!(error.contains("`name` is `x`; expected no name unless a study is given"), "{error}");
+    assert!(error.contains("`--name` is `x`; expected no name unless a study is given"), "{error}");
     assert_eq!(sandbox.failure("watch --port 99999").0, 2);
     let other = Watch::start(&sandbox, "");
     let port = other.host().split(':').nth(1).unwrap();

@@ -122,7 +122,7 @@ class NodeClassifier(HyperParameters):
         labels = encode_labels(values)
         n_classes = len(np.unique(labels.codes[labels.codes >= 0]))
         if n_classes < 2:
-            problem = "all labels have the same class" if n_classes else "no node has a label"
+            problem = "all labelled nodes have the same class" if n_classes else "no node has a label"
             hint = ""
             if _has_negative(values):
                 hint = "; negative numbers are unlabelled nodes: if they are a class, number the classes from 0"

@@ -18,7 +18,7 @@ use crate::{Direction, Trial};
 pub struct Hyperband {
     /// The name of the study, which is hashed to assign trials to brackets.
     pub study_name: String,
-    /// The step of the lowest rung of the first bracket.
+    /// The step of the lowest rung of the first bracket; 0 counts as 1.
     pub min_resource: u64,
     /// The maximum number of steps; `None` for one more than the largest step of a complete trial.
     pub max_resource: Option<u64>,

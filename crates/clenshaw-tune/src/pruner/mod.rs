@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 pub enum Pruner {
     /// Never prunes.
     Never,
-    /// Prunes trials that are worse than the median of complete trials at the same step.
+    /// Prunes trials whose best value so far is worse than the median of complete trials at the same step.
     Median(Median),
     /// Prunes trials that are not among the best at a rung.
     SuccessiveHalving(SuccessiveHalving),

@@ -88,8 +88,8 @@ fn invalid(url: &str, expected: &str) -> Error {
     Error::BadValue { key, value, expected: expected.into() }
 }
 
-/// The path of an SQLite URL: the part after the third slash. Fails for a database in memory, for parameters
-/// and for a URL without a third slash.
+/// The path of an SQLite URL: the part after `:///`. Fails for a database in memory, for parameters, and if `://` is
+/// not followed by a third slash.
 fn sqlite_file(url: &str, rest: &str) -> Result<PathBuf> {
     match rest.strip_prefix('/') {
         Some("" | ":memory:") => Err(invalid(url, "a file; in-memory databases cannot be shared")),
@@ -116,8 +116,8 @@ fn check_credentials(url: &str, rest: &str) -> Result<()> {
 }
 
 /// Replaces the password of a URL, and the values of query parameters whose names contain `password`, with `***`.
-/// If an `@` follows a `?`, the end of the password is ambiguous: all text after the first `:` or `?` is then
-/// replaced. Text that is not a URL is returned unchanged.
+/// If an `@` follows a `?`, the end of the password is ambiguous: all text after the first `:` or `?` that follows
+/// `://` is then replaced. Text that is not a URL is returned unchanged.
 pub fn redact_password(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     if rest.split_once('?').is_some_and(|(_, parameters)| parameters.contains('@')) {
@@ -125,7 +125,7 @@ pub fn redact_password(text: &str) -> String {
         return format!("{scheme}://{}***", &rest[..=start]);
     }
     let (user, rest) = match rest.rsplit_once('@') {
-        None => match password_without_host(rest) {
+        None => match user_and_rest_without_host(rest) {
             Some((user, rest)) => (format!("{user}:***"), rest),
             None => (String::new(), rest),
         },
@@ -145,8 +145,9 @@ pub fn redact_password(text: &str) -> String {
     format!("{scheme}://{user}{host}?{}", parameters.join("&"))
 }
 
-/// Splits `user:password/rest`, a URL without a host; `None` if the text after the colon may be a port.
-fn password_without_host(rest: &str) -> Option<(&str, &str)> {
+/// Returns `user` and `/rest` of `user:password/rest`, the text after `://` in a URL without a host; `None` if there
+/// is no colon, or if the text after it may be a port.
+fn user_and_rest_without_host(rest: &str) -> Option<(&str, &str)> {
     let authority = &rest[..rest.find(['/', '?']).unwrap_or(rest.len())];
     // The address of an IPv6 host contains colons.
     let (user, port) = authority.split_once(':').filter(|_| !authority.starts_with('['))?;

@@ -163,7 +163,7 @@ impl Dataset {
     fn label_problem(&self) -> Option<String> {
         let problem = match self.class_sizes().iter().filter(|&&size| size > 0).count() {
             0 => "no node has a label; expected labels of at least two classes",
-            1 => "all labels have the same class; expected at least two",
+            1 => "all labelled nodes have the same class; expected at least two classes",
             _ => return None,
         };
         let missing = self.warnings.iter().filter(|warning| warning.ends_with(COUNTS_AS_MISSING));
@@ -193,8 +193,8 @@ impl Dataset {
         (0..self.y.len() as u32).filter(|&node| self.y[node as usize].is_some()).collect()
     }
 
-    /// The SHA-256 of graph, features and labels, in hexadecimal; names, splits and origin are not included. Dense
-    /// and sparse features with the same values have different digests.
+    /// The SHA-256 of graph, features, labels and the number of classes, in hexadecimal; names, splits and origin are
+    /// not included. Dense and sparse features with the same values have different digests.
     pub fn sha256(&self) -> String {
         let adjacency = self.graph.adjacency();
         let to_u64 = |offsets: &[usize]| offsets.iter().map(|&o| o as u64).collect::<Vec<_>>();
@@ -266,7 +266,11 @@ mod tests {
                 "path: node 2 has label 2, but there are 2 classes",
             ),
             (x(), &[None; 3], "path: no node has a label; expected labels of at least two classes"),
-            (x(), &[Some(1); 3], "path: all labels have the same class; expected at least two"),
+            (
+                x(),
+                &[Some(1); 3],
+                "path: all labelled nodes have the same class; expected at least two classes",
+            ),
         ];
         for (x, y, message) in cases {
             assert_eq!(check_error(x, y), message);

@@ -8,8 +8,8 @@
 //!
 //! `f` is scaled to mean 0 and variance 1.
 //!
-//! Neighbouring pixels have similar brightness, so low-pass filters help: the homophilous counterpart
-//! of `csbm`.
+//! Neighbouring pixels have similar brightness, so low-pass filters help, unlike on `csbm`, which is heterophilous
+//! by default.
 
 use super::{Dataset, DatasetInfo, DatasetOrigin, Features, SEED, check_classes, gaussian};
 use crate::error::Result;

@@ -35,7 +35,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// If `path` is a file or cannot be written; if the folder contains a different request or unrelated files;
-    /// with `resume`, if it contains runs on different data or splits or of another instruction path, or its
+    /// with `resume`, if it contains runs on different data or splits or with other processor instructions, or its
     /// `data.json` is invalid; or if another process is training in it.
     pub fn open(
         path: &Path,

@@ -149,6 +149,8 @@ fn oversized_and_malformed_requests_are_refused() {
     assert_eq!(status(&exchange(port, &endless)), 431);
     assert_eq!(status(&exchange(port, b"hello\r\n\r\n")), 400);
     assert_eq!(status(&exchange(port, b"\xff\xfe\r\n\r\n")), 400);
+    let with_body = request(port, "POST", &format!("/{TOKEN}/"), "Content-Length: 4\r\n\r\nstop");
+    assert_eq!(status(&with_body), 400);
     assert_eq!(status(&request(port, "GET", &format!("/{TOKEN}/"), "")), 200, "still serving");
 }
 

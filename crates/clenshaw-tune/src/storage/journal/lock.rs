@@ -104,7 +104,8 @@ impl JournalLock {
     }
 
     /// Removes the link if it was created at this time. It is moved aside first, so that only one of
-    /// several workers succeeds.
+    /// several workers removes it. As in Optuna, a link that another worker creates between the check and the
+    /// move is removed as well.
     fn remove(&self, created_at: Option<SystemTime>) {
         if creation_time(&self.link) == created_at
             && fs::rename(&self.link, &self.removal_path).is_ok()

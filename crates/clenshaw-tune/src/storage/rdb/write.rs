@@ -193,7 +193,11 @@ impl RdbStorage {
         attempt: Attempt,
     ) -> SqlResult<Option<Trial>> {
         self.lock_study(db, study)?;
-        let found = find_by_request_id(db, system_attrs, attempt)?;
+        // Another worker may have marked the trial as failed since the first attempt.
+        let found = match find_by_request_id(db, system_attrs, attempt)? {
+            Some(id) if self.read_trial(db, id)?.state.is_finished() => None,
+            found => found,
+        };
         let Some(id) = found.map_or_else(|| lock_first_waiting(db, study), |id| Ok(Some(id)))?
         else {
             return Ok(None);

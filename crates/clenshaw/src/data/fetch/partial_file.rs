@@ -62,7 +62,7 @@ impl PartialFile {
     }
 
     /// Locks an open partial file; `None` if it is no longer at its path, because another process has finished
-    /// or removed it. It must not be written to then.
+    /// or removed it. In that case, nothing may be written to the open file.
     fn lock(destination: &Path, file: File) -> Result<Option<Self>> {
         let path = partial_path(destination);
         // Other errors are ignored, because not all file systems have locks.

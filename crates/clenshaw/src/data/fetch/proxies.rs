@@ -23,8 +23,8 @@ impl Proxies {
     fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
         let lookup = |name: &str| {
             let names = [name.to_lowercase(), name.to_owned()];
-            let mut values = names.iter().filter_map(|name| variable(name));
-            values.find(|value| !value.trim().is_empty())
+            let values = names.iter().filter_map(|name| variable(name));
+            values.map(|value| value.trim().to_owned()).find(|value| !value.is_empty())
         };
         let no_proxy = lookup("NO_PROXY").unwrap_or_default();
         let no_proxy = no_proxy.split(',').map(str::trim).filter(|host| !host.is_empty());

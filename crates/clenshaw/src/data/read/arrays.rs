@@ -124,8 +124,8 @@ pub(super) fn is_matrix(npz: &Npz) -> bool {
     npz.contains("indptr") && !npz.contains("edge_index")
 }
 
-/// Returns a note that lists the arrays that this reader does not know and the user did not choose; `None` if
-/// there are none.
+/// Returns a note that lists the arrays that are not used: those that do not belong to this format of edges, are not
+/// `x`, `y` or a mask, and were not chosen by the user; `None` if there are none.
 fn unused_arrays(npz: &Npz, weights: WeightChoice) -> Option<String> {
     let edges: &[&str] = match is_matrix(npz) {
         true => &["indptr", "indices", "data", "shape", "format", "_is_array"],
@@ -181,14 +181,14 @@ pub(super) fn edge_index(
     Ok(edges)
 }
 
-/// Returns the number of rows; an error unless every row has an entry, so that the size of the file limits the
-/// number.
+/// Returns the number of rows; an error if the rows are empty, because the shape of a small file could then claim
+/// any number of nodes.
 fn n_nodes(array: &NumpyArray) -> Result<usize> {
     match array.shape() {
         [n, columns @ ..] if !columns.contains(&0) => Ok(*n),
         shape => Err(array_error(
             array,
-            format!("shape {}; expected one row for each node", ShapeText(shape)),
+            format!("shape {}; expected one non-empty row for each node", ShapeText(shape)),
         )),
     }
 }

@@ -47,6 +47,20 @@ impl<'a> EdgeAttributes<'a> {
         Ok(())
     }
 
+    /// Adds the default of an attribute of nodes and edges: stores it in `weight` if it is the attribute with the
+    /// weights and the default is not empty. An error if a weight is invalid.
+    pub fn add_default_weight(
+        &mut self,
+        name: &str,
+        default: &str,
+        weight: &mut f32,
+    ) -> LineResult<()> {
+        match self.weight == Some(name) && !default.is_empty() {
+            true => self.add(name, default, weight),
+            false => Ok(()),
+        }
+    }
+
     /// Adds the source of the weights, and a note on unused attributes, to `edges`; an error if the user chose
     /// an attribute that has not been added.
     pub fn finish(self, place: &str, edges: &mut ReadEdges) -> Result<()> {

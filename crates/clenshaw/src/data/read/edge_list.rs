@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The dictionary may be missing (`data=False`) or replaced by a number, the weight
-//! (`write_weighted_edgelist`). Other entries of the dictionary are not used; a note lists them, except `id`
-//! and `key`.
+//! (`write_weighted_edgelist`). The weight is the entry `weight`, or the one that the user chose; other entries are
+//! not used, and a note lists them, except for `id` and `key`.
 //! The separator is a space, tab, comma or semicolon. Lines that start with `#` or `%` are
 //! comments.
 
@@ -20,7 +20,7 @@ use crate::data::schema::WeightChoice;
 use crate::error::Result;
 use std::collections::HashMap;
 
-/// Whether the first line that is not a comment contains `{` and ends with `}`.
+/// Whether the first line that is neither blank nor a comment contains `{` and ends with `}`.
 pub(super) fn has_dictionaries(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut lines = text.split(|byte| *byte == b'\n');

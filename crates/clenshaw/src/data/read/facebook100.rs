@@ -77,8 +77,8 @@ fn genders(place: &str, info: &Mat<f64>) -> Result<Vec<Option<u32>>> {
     (0..info.rows()).map(label).collect()
 }
 
-/// One-hot encodes all columns except gender: one feature per column and value, ordered by both. An error
-/// if a value is not an integer.
+/// One-hot encodes all columns except gender: one feature per column and value, ordered by column, then by value.
+/// An error if a value is not an integer.
 fn one_hot(place: &str, info: &Mat<f64>) -> Result<Features> {
     let n = info.rows();
     let mut indices = vec![0; n * (COLUMNS - 1)];

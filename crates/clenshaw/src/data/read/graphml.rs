@@ -135,7 +135,8 @@ impl<'a> GraphmlParser<'a> {
         }
         let name = self.attribute(tag, "attr.name")?.unwrap_or_else(|| id.clone());
         let scope = match self.attribute(tag, "for")?.as_deref() {
-            None | Some("node" | "all") => KeyScope::Nodes,
+            None | Some("all") => KeyScope::All,
+            Some("node") => KeyScope::Nodes,
             Some("edge") => KeyScope::Edges,
             Some(_) => KeyScope::Other,
         };
@@ -153,6 +154,11 @@ impl<'a> GraphmlParser<'a> {
         for key in &self.keys.list {
             let declared = match key.scope {
                 KeyScope::Nodes => self.graph.add_column(&key.name),
+                KeyScope::All => self.graph.add_column(&key.name).and_then(|()| {
+                    let (attributes, weight) =
+                        (&mut self.graph.edge_attributes, &mut self.default_weight);
+                    attributes.add_default_weight(&key.name, &key.default, weight)
+                }),
                 KeyScope::Edges if !key.default.is_empty() => {
                     let (attributes, weight) =
                         (&mut self.graph.edge_attributes, &mut self.default_weight);
@@ -206,7 +212,7 @@ impl<'a> GraphmlParser<'a> {
     fn finish_node(&mut self) -> Result<()> {
         let Some((id, values)) = self.open_node.take() else { return Ok(()) };
         let keys = self.keys.list.iter().zip(&values);
-        let keys = keys.filter(|(key, _)| key.scope == KeyScope::Nodes);
+        let keys = keys.filter(|(key, _)| key.scope.includes_nodes());
         for (key, value) in keys {
             if value.is_none() {
                 self.default_bytes += key.default.len();

@@ -62,13 +62,18 @@ pub(super) fn parse(
     let expected = header.n_edges.saturating_mul(2);
     if n_neighbours != expected {
         let problem = format!(
-            "{} in total; expected {expected}, twice the number of edges in the first line",
+            "{}, not counting loops; expected {expected}, twice the number of edges in the first line",
             count(n_neighbours, "neighbour", "neighbours")
         );
         return Err(line_error(place, last, problem));
     }
+    let n_zero_loops = edges.iter().filter(|(u, v, weight)| u == v && *weight == 0.0).count();
     let mut edges = ReadEdges::new(place, n_nodes, edges, weights)?;
+    // Both nodes of an edge list it, but loops are listed once.
     edges.n_listed /= 2;
+    if edges.n_zero_weights > 0 {
+        edges.n_zero_weights = n_zero_loops + (edges.n_zero_weights - n_zero_loops) / 2;
+    }
     if header.n_skipped > 0 {
         edges.notes.push(format!("{place}: weights and sizes of nodes are not used"));
     }
@@ -99,7 +104,7 @@ impl MetisHeader {
         };
         let format = words.get(2).copied().unwrap_or("0");
         if format.len() > 3 || !format.bytes().all(|byte| b"01".contains(&byte)) {
-            return Err(format!("format `{format}`; expected three digits, each 0 or 1"));
+            return Err(format!("format `{format}`; expected one to three digits, each 0 or 1"));
         }
         let is_set = |place: usize| format.bytes().rev().nth(place) == Some(b'1');
         let n_weights = match words.get(3) {
@@ -196,7 +201,7 @@ mod tests {
         let cases = [
             ("", 2, "1: ``; expected `nodes edges`, optionally with a format"),
             ("a b\n", 2, "1: `a b`; expected `nodes edges`, optionally with a format"),
-            ("2 1 2\n", 2, "1: format `2`; expected three digits, each 0 or 1"),
+            ("2 1 2\n", 2, "1: format `2`; expected one to three digits, each 0 or 1"),
             ("%\n3 1\n", 2, "2: 3 nodes, but the node table has 2 rows; expected one row per node"),
             ("2 1\n2\n3\n", 2, "3: neighbour `3`; expected a number from 1 to 2"),
             ("2 1\n2\n0\n", 2, "3: neighbour `0`; expected a number from 1 to 2"),
@@ -207,7 +212,7 @@ mod tests {
             (
                 "2 2\n2\n1\n",
                 2,
-                "3: 2 neighbours in total; expected 4, twice the number of edges in the first line",
+                "3: 2 neighbours, not counting loops; expected 4, twice the number of edges in the first line",
             ),
         ];
         for (text, n_nodes, problem) in cases {

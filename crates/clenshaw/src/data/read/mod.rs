@@ -48,7 +48,7 @@ use std::path::{Path, PathBuf};
 /// The formats that [`read_path`] accepts, for error messages.
 const EXPECTED_FORMATS: &str = "expected a folder with nodes.csv (or .tsv, .txt, .parquet) and \
     edges.csv (or .tsv, .txt, .parquet, .edgelist, .metis, .npz) or adjacency.npz; or one of these \
-    files: .graphml, .gml, .gexf, .json (node-link), .npz (arrays), .net (Pajek, beside a node table), \
+    files: .graphml (or .xml), .gml, .gexf, .json (node-link), .npz (arrays), .net (Pajek, beside a node table), \
     .graph; text files may be compressed (.gz, .zst)";
 
 /// The formats of a user's own graph.
@@ -125,7 +125,7 @@ pub(super) fn source_files(path: &Path) -> Result<Vec<PathBuf>> {
 pub(super) fn read_schema_file(path: &Path) -> Result<(TableOptions, Option<PathBuf>)> {
     let file = match path.is_dir() {
         true => path.join("schema.toml"),
-        false => path.with_extension("schema.toml"),
+        false => text::without_compression(path).with_extension("schema.toml"),
     };
     if !file.exists() {
         return Ok((TableOptions::default(), None));

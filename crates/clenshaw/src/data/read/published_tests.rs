@@ -196,9 +196,7 @@ fn count_empty_rows(x: &Features) -> usize {
 }
 
 fn geom_gcn(name: &str) -> Option<Dataset> {
-    // Both versions of Cornell use the split files of `cornell`.
-    let file_name = name.trim_end_matches("_corrected");
-    Some(geom_gcn::read(&data_folder()?.join(name), file_name).unwrap().checked().unwrap())
+    Some(geom_gcn::read(&data_folder()?.join(name), name).unwrap().checked().unwrap())
 }
 
 #[test]

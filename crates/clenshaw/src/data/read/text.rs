@@ -10,6 +10,7 @@ use crate::files;
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,6 +50,14 @@ pub(super) fn extension(path: &Path) -> Option<&str> {
             Path::new(path.file_stem()?).extension()?.to_str()
         }
         plain => Some(plain),
+    }
+}
+
+/// The path without the extension of a compressed file: `g.gml` for `g.gml.gz`.
+pub(super) fn without_compression(path: &Path) -> PathBuf {
+    match path.extension().and_then(OsStr::to_str) {
+        Some(packed) if COMPRESSED_EXTENSIONS.contains(&packed) => path.with_extension(""),
+        _ => path.to_owned(),
     }
 }
 

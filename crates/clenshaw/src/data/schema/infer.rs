@@ -32,7 +32,8 @@ const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
 
 /// Maximum number of categories of a categorical column.
 pub(super) const MAX_CATEGORIES: usize = 100;
-/// Up to this number of categories, a text column is categorical even if most values occur only once.
+/// Up to this number of categories, a text column is categorical even if its values occur less than twice on
+/// average.
 const FEW_CATEGORIES: usize = 10;
 /// The reason for ignoring a column that is listed in the options.
 const IGNORED_BY_USER: &str = "ignored by the user";
@@ -65,7 +66,7 @@ pub(crate) fn is_id_name(name: &str) -> bool {
 }
 
 /// Infers the schema of a table; also returns warnings. Fails if `options` names an unknown column or assigns
-/// another role to the label column, or if a label column is required and none is found.
+/// a second role to the label column, or if a label column is required and none is found.
 pub(crate) fn infer(
     table: &TextTable,
     options: &TableOptions,
@@ -130,12 +131,13 @@ impl SpecialColumns {
         special.add(chosen(&options.id), ColumnRole::Id, "chosen");
         special.add(chosen(&options.label), ColumnRole::Label, "chosen");
         if let Some(label) = chosen(&options.label)
-            && special.role(label).is_some_and(|(role, _)| role != ColumnRole::Label)
+            && (special.role(label).is_some_and(|(role, _)| role != ColumnRole::Label)
+                || chosen(&options.split) == Some(label))
         {
             let name = &table.columns[label].name;
             return Err(table.error(format!(
-                "column `{name}` is chosen as the label, but also as the id or to be ignored; expected \
-                 one role"
+                "column `{name}` is chosen as the label, but also as the id, as the split or to be \
+                 ignored; expected one role"
             )));
         }
         special.add(chosen(&options.split), ColumnRole::Split, "chosen");
@@ -284,15 +286,17 @@ fn feature_role(
 /// Whether a column of numbers with a decimal comma contains commas and all of them could separate
 /// thousands: three digits follow, and the part before is not zero, as in `1,234`.
 fn looks_like_thousands(column: &TextColumn) -> bool {
+    let three_digits =
+        |text: &str| text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_zero = |text: &str| text.trim_start_matches(['-', '+']).bytes().all(|byte| byte == b'0');
     let mut with_comma = column.cells().filter_map(|cell| cell.split_once(',')).peekable();
     with_comma.peek().is_some()
-        && with_comma
-            .all(|(whole, rest)| rest.len() == 3 && !whole.trim_start_matches('0').is_empty())
+        && with_comma.all(|(whole, rest)| three_digits(rest) && !is_zero(whole))
 }
 
 /// The role of a column of text, or of one that the user declared categorical: categorical if it has few
 /// different values, otherwise ignored. `present` is the number of cells that are not missing. If `chosen`, up to
-/// [`MAX_CATEGORIES`] values are few, even if most of them occur only once.
+/// [`MAX_CATEGORIES`] values are few, even if they occur less than twice on average.
 fn category_role(
     column: &TextColumn,
     cells: &CellCounts,
@@ -304,7 +308,7 @@ fn category_role(
     if !few {
         let count =
             if n > MAX_CATEGORIES { format!("more than {MAX_CATEGORIES}") } else { n.to_string() };
-        return (ColumnRole::Ignored, format!("text with {count} different values"));
+        return (ColumnRole::Ignored, format!("too many different values: {count}"));
     }
     let missing = column.cells().len() - present;
     let reason = match missing {

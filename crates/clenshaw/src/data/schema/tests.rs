@@ -152,7 +152,7 @@ fn chosen_label_cannot_have_another_role() {
     for options in [ignored, id] {
         assert_eq!(
             encode(&table, &options).unwrap_err().to_string(),
-            "nodes: column `kind` is chosen as the label, but also as the id or to be ignored; expected \
+            "nodes: column `kind` is chosen as the label, but also as the id, as the split or to be ignored; expected \
              one role"
         );
     }

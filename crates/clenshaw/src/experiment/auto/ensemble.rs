@@ -78,7 +78,8 @@ fn evaluate(
 
 /// The mean over rows of `-ln p` of the true class; NaN without rows.
 pub(super) fn cross_entropy(p: &Mat<f32>, truth: &[u32]) -> f64 {
-    let term = |(i, &class): (usize, &u32)| -libm::log(f64::from(p[(i, class as usize)]).max(FLOOR));
+    let term =
+        |(i, &class): (usize, &u32)| -libm::log(f64::from(p[(i, class as usize)]).max(FLOOR));
     truth.iter().enumerate().map(term).sum::<f64>() / truth.len() as f64
 }
 

@@ -4,7 +4,7 @@
 //! validation splits, and predictions for them are scored only at the end, by `answer.rs`.
 
 use super::{AutoRequest, GraphOrigin};
-use crate::data::{Dataset, Split, SplitKind};
+use crate::data::{Dataset, Split, SplitKind, count};
 use crate::error::{Error, Result};
 use crate::rng::Stream;
 
@@ -30,8 +30,9 @@ pub(super) struct HoldOut {
 }
 
 impl HoldOut {
-    /// Draws the test nodes and `request.splits` validation splits. If the split is not random and has validation
-    /// nodes, all validation splits use these.
+    /// Draws the split, and divides its development nodes into training and validation nodes `request.splits` times.
+    /// If the split has validation nodes, the first division is its own; the others are drawn anew or, if the split is
+    /// not random, equal the first. Without validation nodes, all are drawn.
     ///
     /// # Errors
     /// If the split cannot be drawn, or has too few development nodes to compare models.
@@ -47,7 +48,8 @@ impl HoldOut {
         check_size(dataset, &development)?;
         if let n @ 1..10 = split.test().len() {
             notes.push(format!(
-                "only {n} test nodes: the expected score is hardly more than a guess"
+                "only {}: the expected score is hardly more than a guess",
+                count(n, "test node", "test nodes")
             ));
         }
         let is_fixed = !is_drawn(&kind) && !split.val().is_empty();
@@ -106,10 +108,10 @@ fn check_size(dataset: &Dataset, nodes: &[u32]) -> Result<()> {
     Err(Error::Data {
         place: dataset.name.clone(),
         problem: format!(
-            "too small to compare models: {} labelled nodes to learn from, {n_classes} of its classes with \
-             at least {MIN_PER_CLASS} of them; expected at least {MIN_LABELLED} nodes and two such classes; \
-             train one model with `clenshaw train {} --split all-labels`",
-            nodes.len(),
+            "too small to compare models: {} to learn from, and {n_classes} of the classes with at least \
+             {MIN_PER_CLASS} of these nodes; expected at least {MIN_LABELLED} nodes and two such classes; to train \
+             a single model, run `clenshaw train {} --split all-labels`",
+            count(nodes.len(), "labelled node", "labelled nodes"),
             dataset.name
         ),
     })

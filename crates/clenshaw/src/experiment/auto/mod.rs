@@ -59,11 +59,10 @@ use super::tuning::{
 };
 use crate::data::{self, Dataset, ResolvedGraph, SplitKind, Store, TableOptions};
 use crate::error::{Error, Result};
-use clenshaw_tune::{Pruner, Storage, Study};
+use clenshaw_tune::{NextTrial, Pruner, Storage, Study};
 use clock::BudgetClock;
 use hold_out::HoldOut;
 use members::MemberStore;
-use search::SearchStep;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -238,9 +237,10 @@ fn run_trials(
     let study = study.with_pruner(Pruner::Never).with_heartbeats();
     let context = StudyContext { source: trials, storage, study, stop, options };
     let end = super::tuning::run_trials(&context, None)?;
-    // With more time, there would be a next step.
+    // With more time, there would be a next trial.
     let stored = context.study.trials()?;
-    let has_more = trials.search().next_step(&stored, stored.len() as u64, 0.0) != SearchStep::End;
+    let next = NextTrial { number: stored.len() as u64, waiting: None };
+    let has_more = trials.search().next_params(&stored, next, 0.0)?.is_some();
     let is_late = trials.clock.is_limited() && has_more && end == StudyEnd::SpaceExhausted;
     Ok(if is_late { StudyEnd::TimedOut } else { end })
 }

@@ -1,13 +1,13 @@
 //! What can be said about a graph without the labels of test nodes.
 
 use super::hold_out::HoldOut;
-use crate::data::{Dataset, Features};
+use crate::data::Dataset;
 use crate::graph::{Normalisation, edge_homophily, extreme_eigenvalues, operator, signal_energy};
 use crate::rng::Stream;
 use crate::tensor::Mat;
 use serde::Serialize;
 
-/// The spectrum is computed if a product with the graph needs at most this many multiplications.
+/// The spectrum is computed if the product of P~ and the label indicators needs at most this many multiplications.
 const MAX_PRODUCT: usize = 5_000_000;
 /// A share of energy is called stronger than that of shuffled labels if it exceeds it by more than this.
 const MIN_EXCESS: f64 = 0.03;
@@ -42,7 +42,8 @@ pub struct GraphOverview {
     pub homophily: Option<f64>,
     /// The homophily to be expected if the edges were independent of the classes.
     pub chance_homophily: f64,
-    /// The frequencies of the labels; `None` if the graph is large or all of these labels are the same.
+    /// The spectrum of the labels of all nodes except test nodes; `None` if the graph is large or all these labels
+    /// are the same.
     pub spectrum: Option<LabelSpectrum>,
     /// Warnings about the graph and the split.
     pub notes: Vec<String>,
@@ -76,10 +77,7 @@ impl GraphOverview {
             edges: graph.n_edges(),
             features: x.n_cols(),
             binary_features: x.values().iter().all(|value| *value == 0.0 || *value == 1.0),
-            feature_density: match x {
-                Features::Dense(_) => non_zero as f64 / entries,
-                Features::Sparse { values, .. } => values.len() as f64 / entries,
-            },
+            feature_density: non_zero as f64 / entries,
             classes: dataset.n_classes(),
             unlabelled: dataset.y.iter().filter(|label| label.is_none()).count(),
             development: hold_out.split.train().len() + hold_out.split.val().len(),
@@ -104,7 +102,8 @@ impl GraphOverview {
             _ => "neighbours agree about as often as by chance",
         };
         format!(
-            "{:.0}% of its edges join nodes of the same class, {:.0}% would by chance: {kind}.",
+            "Of its edges between labelled nodes outside the test set, {:.0}% join nodes of the same class; {:.0}% would \
+             by chance: {kind}.",
             100.0 * homophily,
             100.0 * chance
         )

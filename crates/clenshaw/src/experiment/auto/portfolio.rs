@@ -1,7 +1,7 @@
 //! The portfolio: an ordered list of configurations that are good starting points on most graphs.
 //!
 //! ```toml
-//! order = ["logistic-regression", "gcn-cora"]        # for a new graph, best first
+//! order = ["logistic-regression", "gcn-cora"]        # for a new graph, in the order of trials
 //!
 //! [without]
 //! cora = ["logistic-regression", "gcn-texas"]        # chosen without any result on cora
@@ -164,8 +164,8 @@ impl Portfolio {
     }
 }
 
-/// The predictions of logistic regression, `[n, C]`, trained on a split with the settings of the portfolio: the
-/// baseline that ignores the graph.
+/// The class probabilities of every node, `[n, C]`, from logistic regression trained on a split with the settings
+/// of the portfolio: the baseline that ignores the graph.
 pub(in crate::experiment) fn logistic_regression(
     dataset: &Arc<Dataset>,
     split: &Split,

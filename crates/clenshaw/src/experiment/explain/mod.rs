@@ -94,7 +94,7 @@ fn find_node(dataset: &Dataset, text: &str) -> Result<usize> {
     found.ok_or_else(|| {
         let problem = match names.is_empty() {
             true => format!(
-                "no such node; the nodes have no names: expected a number from 0 to {}",
+                "no such node; the nodes have no names, so a number from 0 to {} is expected",
                 n - 1
             ),
             false => {
@@ -213,7 +213,7 @@ impl<'a> Explainer<'a> {
         self.dataset.node_names.get(node).map_or_else(|| node.to_string(), String::clone)
     }
 
-    /// The name of the labelled class of a node; `None` if it has no label.
+    /// The name of the class in the label of a node; `None` if the node has no label.
     fn label(&self, node: usize) -> Option<String> {
         self.dataset.y[node].map(|class| self.dataset.class_names[class as usize].clone())
     }
@@ -327,7 +327,7 @@ impl<'a> Explainer<'a> {
         if gap > 0.01 * change {
             notes.push(format!(
                 "after {} points, the sum of the integrated gradients still differs by {gap:.2e} from the \
-                 change of {change:.2e}",
+                 change of the margin, {change:.2e}",
                 attribution.points
             ));
         }

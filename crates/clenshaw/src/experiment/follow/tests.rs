@@ -135,7 +135,7 @@ fn failed_run_of_an_earlier_process_waits_while_another_process_trains() {
     }
     assert!(matches!(train(&job, &|_, _| {}), Err(Error::Diverged { .. })));
     assert_eq!(states(&FollowedFolder::open(&path).unwrap())[0], RunState::Failed);
-    wait_for_a_later_time_of_change(&path.join("runs").join(progress_name(0)));
+    wait_for_later_modification_time(&path.join("runs").join(progress_name(0)));
     let seen = std::sync::Mutex::new(None);
     let result = train(&job, &|_, event| {
         if let RunEvent::Started { run: 0, .. } = event {
@@ -148,7 +148,7 @@ fn failed_run_of_an_earlier_process_waits_while_another_process_trains() {
 
 /// Returns when a file that is written now is newer than this one: modification times have a resolution of
 /// milliseconds.
-fn wait_for_a_later_time_of_change(path: &Path) {
+fn wait_for_later_modification_time(path: &Path) {
     let earlier = modified(path).unwrap();
     let probe = tempfile::NamedTempFile::new_in(path.parent().unwrap()).unwrap();
     while modified(probe.path()).unwrap() <= earlier {

@@ -1,5 +1,5 @@
-//! Experiments made of independent cells: several run in parallel, and each record is saved as soon as
-//! it is complete.
+//! Experiments made of independent cells, computed in parallel or one after another; each record is saved as soon
+//! as it is complete.
 //!
 //! ```text
 //! <folder>/records/<cell>.json      {"settings": .., "provenance": .., "record": ..}

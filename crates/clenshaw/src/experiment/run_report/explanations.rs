@@ -58,10 +58,16 @@ impl ExplanationReport {
             .map_or(String::new(), |error| format!(" The explanations stopped early: {error}."));
         let note = format!(
             "This page explains {} of {} nodes: the centre of the drawing and the most confident mistakes on \
-             test nodes, at most {MAX_EXPLAINED}.{reason} For others, type: clenshaw explain RUN NODE",
+             test nodes, at most {MAX_EXPLAINED}.{reason}",
             explained.len(),
             dataset.graph.n_nodes()
         );
         Self { nodes: explained, note }
+    }
+
+    /// Adds the command that explains other nodes, for models with a run folder.
+    pub fn with_command(mut self) -> Self {
+        self.note.push_str(" For others, type: clenshaw explain RUN NODE");
+        self
     }
 }

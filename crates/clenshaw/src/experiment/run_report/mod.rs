@@ -399,6 +399,10 @@ impl RunParts<'_> {
         let filter = FilterReport::new(response, filters, model, dataset, &probabilities);
         let explanations =
             ExplanationReport::new(model, dataset, split, &probabilities, &nodes, threads);
+        let explanations = match self.command {
+            Some(_) => explanations.with_command(),
+            None => explanations,
+        };
         let has_test = !test.is_empty();
         let (info, metric) = (model.info(), dataset.metric);
         let hyper = model.hp().recorded();

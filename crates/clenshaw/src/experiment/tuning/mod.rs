@@ -5,8 +5,8 @@
 //! value of a trial = mean over splits i = 0..n of the validation accuracy of the best epoch
 //! ```
 //!
-//! Split `i` and the initial weights and dropout of the run on it are derived from `seed + i` in every trial, so
-//! on a given graph the value of a configuration is a function of its settings and the study's seed.
+//! The initial weights and the dropout of the run on split `i` and, unless the split is fixed, split `i` itself are
+//! derived from `seed + i` in every trial, so on a given graph the value of a configuration is a function of its settings and the study's seed.
 //! The random numbers that choose the configuration of trial `k` are derived from the study's seed and `k`.
 //! Neither the number of workers nor the number of threads changes the value of a configuration. With several
 //! workers, fewer results are available to the TPE sampler when it proposes a configuration, so it may propose
@@ -211,9 +211,10 @@ impl TuneRequest {
         Ok(())
     }
 
-    /// Overrides entries of the search space with those of a file; hyper-parameters that the file does not
-    /// list are unchanged. `text` is the contents of the file, and `place` names it in errors. Fails if the file is
-    /// invalid or contains an unknown hyper-parameter.
+    /// Applies a search space file: a range or a list of values becomes the entry of its hyper-parameter in the search
+    /// space, and a single value fixes the hyper-parameter, as [`fix`](Self::fix) does. Hyper-parameters that the
+    /// file does not list are unchanged. `text` is the contents of the file, and `place` names it in errors. Fails if
+    /// the file is invalid or contains an unknown hyper-parameter.
     pub fn apply_space(&mut self, place: &str, text: &str) -> Result<()> {
         let hypers: Vec<_> = self.training.model.hyper_params().collect();
         for (key, entry) in space::parse(place, text, &hypers)? {
@@ -237,7 +238,7 @@ impl TuneRequest {
     }
 
     /// The name of the score whose mean over splits is the value of a trial: `ROC AUC` under the stopping rule
-    /// `roc-auc`, `accuracy` under the others. Both if the tuned rule may be either.
+    /// `roc-auc`, `accuracy` under the others; `accuracy or ROC AUC` if the rule is tuned and may be either.
     pub fn score_name(&self) -> &'static str {
         let roc_auc = ParamValue::Str(StopRule::RocAuc.word().into());
         let is_roc_auc = |rule: &ParamValue| *rule == roc_auc;

@@ -201,7 +201,7 @@ fn rejects_inconsistent_arrays() {
         ),
         (
             path(&[("x", array("|u1", &[1_000_000_000_000_000_000, 0], &[]))]),
-            "x.npz: x: shape (1000000000000000000, 0); expected one row for each node",
+            "x.npz: x: shape (1000000000000000000, 0); expected one non-empty row for each node",
         ),
         (path(&[x(), y(&[0, 1])]), "x.npz: y: shape (2,); expected 3 rows, one per node"),
         (path(&[x(), y(&[0, 1, 9])]), "x.npz: y: label of node 2 is 9; expected less than 3"),

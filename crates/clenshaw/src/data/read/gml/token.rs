@@ -34,7 +34,7 @@ impl fmt::Display for GmlToken<'_> {
 /// Splits the content of a file into tokens; `#` outside quotes starts a comment.
 pub(super) struct GmlTokens<'a> {
     rest: &'a str,
-    /// The line on which the last token ends, counted from 1.
+    /// The line on which the last token ends or, at the end of the file, the last line; counted from 1.
     pub line: usize,
 }
 

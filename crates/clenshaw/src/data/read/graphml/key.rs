@@ -28,12 +28,20 @@ pub(super) struct GraphmlKey {
 /// The elements that can have an attribute.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum KeyScope {
-    /// Nodes, and possibly others.
+    /// Nodes, edges and all other elements.
+    All,
+    /// Nodes.
     Nodes,
     /// Edges.
     Edges,
     /// Elements that are not read, such as the graph.
     Other,
+}
+
+impl KeyScope {
+    pub fn includes_nodes(self) -> bool {
+        matches!(self, Self::All | Self::Nodes)
+    }
 }
 
 impl GraphmlKeys {
@@ -44,7 +52,7 @@ impl GraphmlKeys {
 
     /// Adds a key and returns its index; keys of nodes with the same name are merged.
     pub fn insert(&mut self, id: String, name: String, scope: KeyScope) -> usize {
-        let is_for_nodes = scope == KeyScope::Nodes;
+        let is_for_nodes = scope.includes_nodes();
         let existing = self.by_name.get(&name).copied().filter(|_| is_for_nodes);
         let number = existing.unwrap_or(self.list.len());
         self.by_id.insert(id, number);

@@ -116,12 +116,13 @@ fn uses_defaults_and_accepts_edges_before_nodes() {
     assert_eq!((&dataset.class_names[..], dataset.y[2]), (&["a<b".to_owned()][..], Some(0)));
 }
 
-/// The default weight of the graph itself does not apply to edges.
+/// The default weight of the graph itself or of nodes does not apply to edges.
 #[test]
-fn only_edge_keys_set_the_default_weight() {
+fn only_keys_of_edges_set_the_default_weight() {
     let edge = "<edge source='a' target='b'/>";
     let elements = [node("a", "1", "0"), node("b", "2", "1"), edge.into()].concat();
-    for (element, weights) in [("edge", Some(&[2.0f32, 2.0][..])), ("graph", None)] {
+    let twice = Some(&[2.0f32, 2.0][..]);
+    for (element, weights) in [("edge", twice), ("all", twice), ("graph", None), ("node", None)] {
         let key =
             format!("<key id='w' for='{element}' attr.name='weight'><default>2</default></key>");
         let text = small(&elements).replace("<graphml>", &format!("<graphml>{key}"));

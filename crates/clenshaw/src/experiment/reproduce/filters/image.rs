@@ -1,7 +1,7 @@
 //! Grey images with content at every frequency: waves, Gaussian blobs, sharp edges, stripes and noise.
 //!
 //! ```text
-//! f(r, c) = sum_w cos(2 pi (a_w r + b_w c + phi_w)) / 3           |a_w|, |b_w| < 2 periods per side
+//! f(r, c) = sum_w cos(2 pi (a_w r + b_w c + phi_w)) / 3           |a_w|, |b_w| <= 2 periods per side
 //!         + sum_b h_b exp(-|(r, c) - m_b|^2 / (2 s_b^2))
 //!         + sum_d h_d [(r, c) in disc or box d]
 //!         + 0.3 [(r, c) in a box] cos(2 pi (u r + v c))           u, v in 10..40 periods per side

@@ -190,9 +190,10 @@ impl TableColumn {
         self.split.as_deref().map_or(Ok(SplitKind::Balanced), str::parse)
     }
 
-    /// Plans the cell of a model with this preset; without a preset `paper` for the graph, the model's defaults are
-    /// used. The column sets the depth and the split. Reads the receipt in the cell's folder. Fails if the request
-    /// is invalid, another preset does not exist, or the folder contains an invalid file.
+    /// Plans the cell of a model with the settings of this preset. If the preset is `paper` and the model has none for
+    /// the graph, its defaults are used. The column sets the split and, if given, the depth. Reads the receipt in
+    /// the cell's folder. Fails if the request is invalid, if the model has no such preset for the graph (except for
+    /// `paper`), or if the folder contains an invalid file.
     fn plan(
         &self,
         (info, preset): (&'static ModelInfo, &str),
