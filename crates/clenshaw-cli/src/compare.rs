@@ -178,12 +178,7 @@ impl Compare {
                 self.seed
             ),
             self.splits_line(jobs),
-            match self.preset {
-                true => "settings: presets".into(),
-                false => {
-                    "settings: each model's defaults; --preset uses published or tuned ones".into()
-                }
-            },
+            self.settings_line(),
         ];
         let mut majority: Vec<String> = vec![];
         let tested = |summary: &&Summary| !summary.majority_share.is_nan();
@@ -209,6 +204,17 @@ impl Compare {
         format!("{}\n{warnings}run folders and compare.md: {folder}\n", lines.join("\n"))
     }
 
+    /// The line that says where the settings come from.
+    fn settings_line(&self) -> String {
+        let changed = if self.set.is_empty() { "" } else { ", changed by --set" };
+        match self.preset {
+            true => format!("settings: presets{changed}"),
+            false => format!(
+                "settings: each model's defaults{changed}; --preset uses published or tuned ones"
+            ),
+        }
+    }
+
     /// The line that names the split of each graph, or the one split used for all graphs.
     fn splits_line(&self, jobs: &[TrainingJob]) -> String {
         let mut splits: Vec<(&str, String)> = jobs
@@ -226,7 +232,7 @@ impl Compare {
         }
     }
 
-    /// The results as JSON: the summaries, and the errors of failed jobs.
+    /// The results as JSON: the summaries, and the errors of failed and interrupted jobs.
     fn document(&self, jobs: &[TrainingJob], results: &[Result<Summary>]) -> Json {
         let failed = jobs.iter().zip(results).filter_map(|(job, result)| {
             let Request { graph, model, .. } = &job.request;
@@ -279,7 +285,7 @@ fn check_key(key: &str, models: &[&ModelInfo]) -> Result<()> {
     }
 }
 
-/// Describes the failures, with one line for all models that failed on a graph with the same error.
+/// Describes the failed and interrupted jobs, with one line for all models that have the same error on a graph.
 fn failures(jobs: &[TrainingJob], results: &[Result<Summary>]) -> Vec<String> {
     let mut failures: Vec<(String, Vec<&str>)> = vec![];
     for (job, result) in jobs.iter().zip(results) {

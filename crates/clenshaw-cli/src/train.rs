@@ -238,7 +238,7 @@ fn table(runs: &[RunRecord]) -> Table {
     table
 }
 
-/// Formats a score in percent; `-` if there are no test nodes.
+/// Formats a score in percent; `-` if it is NaN, such as without test nodes.
 fn score(score: f64) -> String {
     if score.is_nan() { "-".into() } else { percent(score) }
 }
@@ -246,7 +246,11 @@ fn score(score: f64) -> String {
 /// Formats the test score over all runs in one line, or a remark if a run has no test nodes.
 fn headline(summary: &Summary) -> String {
     if summary.test_accuracy.mean.is_nan() {
-        return "no test nodes, so there is no estimate of the accuracy".into();
+        let untested = match summary.runs.iter().all(|run| run.test_accuracy.is_nan()) {
+            true => "no test nodes",
+            false => "some runs have no test nodes",
+        };
+        return format!("{untested}, so there is no estimate of the accuracy");
     }
     let runs = output::count(summary.runs.len(), "run");
     let value = |statistic: &Statistic| match summary.runs.len() {

@@ -97,15 +97,19 @@ fn page(verification: &Verification) -> String {
             format!("compared bit for bit ({} instructions)", verification.instructions)
         }
         VerificationMode::Approximate { reason } => format!(
-            "compared approximately, because the run was {reason}; expected: test accuracy within {}, \
-             same class for at least {}% of the nodes",
-            ACCURACY_TOLERANCE,
+            "compared approximately, because the run was {reason}; expected: test accuracies that \
+             differ by at most {} percentage points, same class for at least {}% of the nodes",
+            100.0 * ACCURACY_TOLERANCE,
             100.0 * MIN_AGREEMENT
         ),
     };
     let differing = verification.checks.iter().filter(|check| !check.agrees).count();
+    let tolerance = match &verification.comparison {
+        VerificationMode::Exact => "",
+        VerificationMode::Approximate { .. } => ", within the tolerances",
+    };
     let conclusion = match differing {
-        0 => "verified: training again gives the stored results".into(),
+        0 => format!("verified: training again gives the stored results{tolerance}"),
         n => format!("not verified: {}", output::count(n, "difference")),
     };
     format!("{}\n{how}\n{conclusion}\n", table.to_text())

@@ -121,7 +121,7 @@ fn counts(distribution: &Distribution, values: &[f64]) -> Vec<f64> {
 }
 
 /// The number of grid values, at most [`MAX_GRID_SIZE`]: the number of values in the range or, for integers on
-/// a logarithmic scale, one more than its binary logarithm, rounded up.
+/// a logarithmic scale, the binary logarithm of that number, rounded up, plus one.
 fn grid_size(range: &NumericRange) -> usize {
     let size = match range.count() {
         Some(count) if range.log => (count as f64).log2().ceil() as u64 + 1,

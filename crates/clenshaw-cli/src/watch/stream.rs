@@ -104,7 +104,7 @@ impl Subscription {
         })
     }
 
-    /// The event `items`; `None` if no entry of the list has changed.
+    /// The event `items`; `None` if no entry of the list has changed or gone.
     fn items_event(&mut self, state: &WatchState) -> Option<Event> {
         let items = state.items().into_iter();
         let items: BTreeMap<usize, String> = items

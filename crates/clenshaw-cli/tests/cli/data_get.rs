@@ -63,7 +63,7 @@ fn other_graphs_are_fetched_if_one_fails() {
     let output = sandbox.run("data get minesweeper questions tolokers --from mirror --data here");
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stdout).contains("\ntolokers/tolokers.npz"));
-    let advice = "existing files are unchanged; try again, or use another source";
+    let advice = "this file is unchanged if it exists; try again, or use another source";
     let lines = [
         "minesweeper/minesweeper.npz: fetching mirror/minesweeper/minesweeper.npz",
         "questions/questions.npz: fetching mirror/questions/questions.npz",

@@ -72,8 +72,8 @@ fn n_points(axes: &[Axis]) -> Result<usize> {
     });
     product.map(|n| n as usize).ok_or_else(|| Error::OutOfRange {
         key: "grid size".to_owned(),
-        value: format!("more than {MAX_POINTS} points"),
-        allowed: format!("1 to {MAX_POINTS}"),
+        value: "too large".to_owned(),
+        allowed: format!("1 to {MAX_POINTS} points"),
     })
 }
 
@@ -177,6 +177,6 @@ mod tests {
         let expected = "expected a float with a step, an integer or choices, for grid search";
         assert!(infinite.ends_with(expected), "{infinite}");
         let huge = Distribution::Int { low: 1, high: 2_000_000, log: false, step: 1 };
-        assert_eq!(error(huge), "`grid size` is more than 1000000 points, outside 1 to 1000000");
+        assert_eq!(error(huge), "`grid size` is too large, outside 1 to 1000000 points");
     }
 }

@@ -1,8 +1,8 @@
 //! The worker process of a trial, used to detect trials of dead workers.
 //!
-//! A process is identified by its id and start time, since ids are reused. Both are meaningful only
-//! within one boot of one machine, one process namespace and one user; a worker elsewhere is never
-//! considered dead.
+//! A process is identified by its id and start time, since ids are reused. They identify it only
+//! within one boot of one machine and one PID namespace, and processes of other users may be hidden; a worker
+//! elsewhere or of another user is never considered dead.
 
 use crate::Attributes;
 use serde::{Deserialize, Serialize};

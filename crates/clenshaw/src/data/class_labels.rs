@@ -24,8 +24,8 @@ pub(crate) struct ClassLabels {
 
 /// Assigns class numbers to the labels of all nodes.
 ///
-/// A node is unlabelled if its label is [missing](is_missing). Among the labels that are not, `-1` means
-/// unlabelled if all others are non-negative integers; but if `1` or `+1` is the only other one, both are classes.
+/// A node is unlabelled if its label is [missing](is_missing). Of the remaining labels, `-1` means
+/// unlabelled if all others are non-negative integers, unless the only other one is `1` or `+1`: then both are classes.
 /// Classes are sorted by value if all of them are numbers, otherwise alphabetically.
 pub(crate) fn encode_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> ClassLabels {
     let known = |label: &&str| !is_missing(label) && *label != MINUS_ONE;
@@ -60,8 +60,11 @@ pub(crate) fn encode_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -
     let class_minus_one = (n_minus_one > 0).then(|| {
         let nodes = count(n_minus_one, "node has", "nodes have");
         let reason = match is_sign {
-            true => "`1` is the only other label",
-            false => "not all other labels are non-negative integers",
+            true => {
+                let other = names.iter().find(|name| **name != MINUS_ONE).unwrap_or(&MINUS_ONE);
+                format!("`{other}` is the only other label")
+            }
+            false => "not all other labels are non-negative integers".to_owned(),
         };
         format!("{nodes} the label `-1`, which is treated as a class because {reason}")
     });
@@ -108,8 +111,9 @@ mod tests {
             let (y, names, _) = read(&labels);
             assert_eq!(y, [Some(0), Some(1), None, Some(1)]);
             assert_eq!(names, ["-1", one]);
-            let expected = "1 node has the label `-1`, which is treated as a class because `1` is the \
-                            only other label";
+            let expected = format!(
+                "1 node has the label `-1`, which is treated as a class because `{one}` is the only other label"
+            );
             assert_eq!(encode_labels(labels.into_iter()).warnings, [expected]);
         }
     }

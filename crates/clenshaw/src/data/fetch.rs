@@ -248,7 +248,7 @@ fn fetch_from_any(
             }
         }
     }
-    let advice = "existing files are unchanged; try again, or use another source";
+    let advice = "this file is unchanged if it exists; try again, or use another source";
     Err(Error::io(path)(std::io::Error::other(format!("{}; {advice}", failures.join("; ")))))
 }
 

@@ -119,8 +119,9 @@ impl SplitKind {
     /// Assigns labelled nodes to the parts; the same seed gives the same split.
     ///
     /// # Errors
-    /// If a part that must not be empty would be empty, if the data set comes with no such split or an invalid one,
-    /// or if the file of a split cannot be read or is invalid.
+    /// If the training part would be empty or, for `Balanced`, `Stratified` and the shares above 0 of `Ratio`, any part;
+    /// if the data set comes with no such split or an invalid one; or if the file of a split cannot be read or is
+    /// invalid.
     ///
     /// ```
     /// use clenshaw::data::{self, SplitKind};

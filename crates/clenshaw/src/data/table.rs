@@ -48,7 +48,7 @@ impl TextTable {
         let mut n_cells = 0;
         for (column, cell) in self.columns.iter_mut().zip(cells) {
             if column.text.len() + cell.len() > MAX_COLUMN_BYTES {
-                let problem = format!("column `{}` is larger than 4 GiB", column.name);
+                let problem = format!("column `{}` has 4 GiB or more", column.name);
                 return Err(Error::Data { place: self.place.clone(), problem });
             }
             column.text.push_str(cell);
@@ -80,7 +80,7 @@ impl TextTable {
             return Ok(false);
         }
         if column.text.len() + cell.len() > MAX_COLUMN_BYTES {
-            return Err(format!("column `{}` is larger than 4 GiB", column.name));
+            return Err(format!("column `{}` has 4 GiB or more", column.name));
         }
         column.fill(self.n_rows - 1);
         column.text.push_str(cell);

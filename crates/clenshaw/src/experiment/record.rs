@@ -7,12 +7,13 @@ use crate::hyper::Params;
 use crate::report::Statistic;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The scores of one run; [`metrics`](crate::train::metrics) defines those on the test nodes.
+/// The scores of one run; [`metrics`](crate::train::metrics) defines those on the test nodes. A record that is made
+/// for the report of a fitted model has no energy and no memory, and the instructions of the reporting process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// The run's seed.
     pub seed: u64,
-    /// The split: kind, sizes and seed.
+    /// The split: its name, its sizes and, if it is random, its seed.
     pub split: String,
     /// The SHA-256 of the split.
     pub split_sha256: String,
@@ -37,8 +38,8 @@ pub struct RunRecord {
     /// class.
     #[serde(deserialize_with = "nan_if_null")]
     pub majority_share: f64,
-    /// Area under the ROC curve on the test nodes; `None` unless there are two classes. NaN if a class has no
-    /// test nodes, which is `null` in JSON and read back as `None`.
+    /// Area under the ROC curve on the test nodes; `None` unless there are two classes. If a class has no
+    /// test nodes, it is NaN, which is written to JSON as `null` and read back as `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roc_auc: Option<f64>,
     /// The learned filter, if the model has one.
@@ -82,7 +83,7 @@ pub struct Summary {
     pub split: String,
     /// Seed of the first run.
     pub seed: u64,
-    /// The metric that papers report on this graph.
+    /// The evaluation metric of the graph; for a published data set, the one that papers report.
     pub metric: Metric,
     /// Warnings about the graph and about the split of the first run.
     pub warnings: Vec<String>,

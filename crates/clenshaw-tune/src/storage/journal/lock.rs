@@ -14,7 +14,8 @@ use std::{fs, io, thread};
 /// Timeouts of a journal's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockOptions {
-    /// The time without a change after which a lock is stale and broken; 30 seconds by default, as in Optuna.
+    /// The time without a change after which a waiting worker breaks the lock as stale; 30 seconds by default, as
+    /// in Optuna.
     pub stale_after: Duration,
     /// The time to wait for the lock before a call fails; 10 minutes by default.
     pub timeout: Duration,

@@ -71,7 +71,7 @@ pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> 
 /// An attribute that the file declares for nodes.
 struct GexfAttribute {
     title: String,
-    /// The value of nodes that do not have the attribute, if it is declared.
+    /// The default value, for nodes that do not have the attribute; `None` if the file declares none.
     default: Option<String>,
 }
 

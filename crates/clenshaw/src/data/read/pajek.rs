@@ -40,7 +40,7 @@ pub(super) fn parse(
         parser.read_line(line.trim()).map_err(|problem| line_error(place, number, problem))?;
     }
     if parser.section == PajekSection::Start {
-        return Err(line_error(place, 1, "the file is empty; expected `*vertices`"));
+        return Err(line_error(place, 1, "the file has no `*vertices`"));
     }
     let edges = ReadEdges::new(place, nodes.len(), parser.edges, weights)?;
     Ok(ReadEdges { directed: parser.directed, ..edges })
@@ -112,10 +112,7 @@ impl<'a> PajekParser<'a> {
         self.section = match &*name {
             "network" => return Ok(()),
             "vertices" if self.section != PajekSection::Start => {
-                return Err(
-                    "found `*vertices` twice; expected one graph, and not a two-mode network"
-                        .into(),
-                );
+                return Err("found `*vertices` twice; expected one graph".into());
             }
             "vertices" => {
                 let count = words.next().unwrap_or_default();
@@ -234,7 +231,7 @@ mod tests {
     #[test]
     fn errors_include_the_line() {
         let cases = [
-            ("", "1: the file is empty; expected `*vertices`"),
+            ("", "1: the file has no `*vertices`"),
             ("1 2\n", "1: `1 2`; expected `*vertices`"),
             ("*edges\n1 2\n", "1: `*edges`; expected `*vertices` first"),
             ("*vertices x\n", "1: `*vertices x`; expected the number of vertices"),
@@ -259,10 +256,7 @@ mod tests {
             ),
             ("*vertices 1\n*matrix\n", "2: found `*matrix`; expected `*arcs` or `*edges`"),
             ("*vertices 1\n*foo\n", "2: unknown section `*foo`; expected `*arcs` or `*edges`"),
-            (
-                "*vertices 1\n*vertices 1\n",
-                "2: found `*vertices` twice; expected one graph, and not a two-mode network",
-            ),
+            ("*vertices 1\n*vertices 1\n", "2: found `*vertices` twice; expected one graph"),
         ];
         for (text, problem) in cases {
             assert_eq!(read_error(text), problem);

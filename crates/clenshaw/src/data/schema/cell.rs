@@ -58,7 +58,7 @@ pub(super) fn parse_mask(cell: &str) -> Option<bool> {
 }
 
 /// Days since 1970-01-01 of `YYYY-MM-DD`, optionally followed by `T` or a space, `HH:MM` or `HH:MM:SS` with
-/// optional decimals, and optionally `Z`; `None` for other text. Every month may have 31 days.
+/// optional decimals, and optionally `Z`; `None` for other text. Days 1 to 31 are accepted in every month.
 fn parse_date(cell: &str) -> Option<f64> {
     let (date, time) = match cell.split_once(['T', ' ']) {
         Some((date, time)) => (date, time.strip_suffix('Z').unwrap_or(time)),

@@ -31,7 +31,8 @@ pub struct TableOptions {
     /// Columns that are not used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
-    /// Columns whose values are categories even if they are numbers; ignored if there are too many values.
+    /// Columns whose values are categories even if they are numbers; a column with more than 100 different values is
+    /// not used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub category: Vec<String>,
     /// How missing numbers are filled; `None` for the median.

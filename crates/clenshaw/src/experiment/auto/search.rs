@@ -74,7 +74,7 @@ pub(super) enum SearchStep {
     Portfolio(usize),
     /// Train new settings of the model of this entry.
     Tune(usize),
-    /// Nothing is left to do, or no time.
+    /// There is nothing left to do, or no time left.
     End,
 }
 
@@ -242,7 +242,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The parameters of a trial of an entry without changes.
+    /// The parameters of a trial that trains an entry unchanged.
     fn portfolio_params(&self, entry: usize) -> clenshaw_tune::Params {
         let names = self.portfolio.entries.iter().map(|e| ParamValue::Str(e.name.clone()));
         let distribution = Distribution::Categorical { choices: names.collect() };
@@ -302,8 +302,8 @@ impl<'a> Search<'a> {
         Ok(None)
     }
 
-    /// A trial of a model as a complete trial at the nearest point of the model's search space. `None` for other
-    /// models, without a result, or if a setting has no nearest point.
+    /// Converts a trial of this model to a complete trial at the nearest point of the model's search space. `None` if
+    /// the trial is of another model, has no result, or has a setting without a nearest point.
     fn in_space(&self, trial: &Trial, model: &ModelInfo, space: &Space) -> Option<Trial> {
         let configuration = self.configuration(&trial.params)?;
         let scores = scores(trial);
@@ -357,7 +357,8 @@ fn space(model: &ModelInfo) -> Space {
 }
 
 /// The internal value of the point of a distribution that is nearest to a setting; of listed numbers, that with the
-/// nearest logarithm if all are positive. `None` if there is no point of the same kind.
+/// nearest logarithm if all of them and the setting are positive. `None` for a flag or word that is not one of the
+/// points, and for a number unless all choices are numbers or flags.
 fn nearest(distribution: &Distribution, value: Value) -> Option<f64> {
     let number = match value {
         Value::Int(v) => v as f64,

@@ -12,7 +12,7 @@ use crate::tensor::Mat;
 
 /// The lowest and the highest temperature.
 const RANGE: (f64, f64) = (0.1, 10.0);
-/// The lower bound of probabilities; smaller ones are raised to it.
+/// The lower bound of the probabilities `p`, so that `ln p` is finite; smaller ones are raised to it.
 const FLOOR: f64 = 1e-12;
 /// The number of steps of the search; each reduces the interval of ln T by the golden ratio.
 const STEPS: usize = 40;

@@ -78,7 +78,7 @@ pub(super) struct ConfidenceBin {
     pub(super) accuracy: f64,
 }
 
-/// A drawing of some or all nodes: their numbers and positions, and the edges between them as indices of `nodes`.
+/// A drawing of some or all nodes: their numbers and positions, and the edges between them as pairs of indices into `nodes`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct DrawingReport {
     pub(super) nodes: Vec<u32>,

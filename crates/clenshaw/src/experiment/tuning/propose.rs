@@ -11,8 +11,8 @@ use clenshaw_tune::{
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The user attribute with the reason why a trial failed because of its settings or was skipped. The
-/// configuration of such a trial is not tried again.
+/// The user attribute of trials that were skipped, or that failed because of their settings: the reason. Their
+/// configurations are not tried again.
 pub(in crate::experiment) const FAILED: &str = "failed";
 
 /// Attempts with the study's sampler.

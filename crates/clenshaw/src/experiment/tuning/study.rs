@@ -46,8 +46,8 @@ fn identity(request: &TuneRequest) -> Attributes {
     attrs
 }
 
-/// The training request that the attributes of a study describe; `None` if one of them is missing or cannot
-/// be read, as in a study that was not created by [`tune`](super::tune()).
+/// The training request that the attributes of a study describe; `None` if one of them, except for [`TABLE`],
+/// is missing, or if one cannot be read, as in a study that was not created by [`tune`](super::tune()).
 ///
 /// # Errors
 /// If this version does not accept the model, the split or a setting.
@@ -125,7 +125,7 @@ fn check_identity(request: &TuneRequest, attrs: &Attributes) -> Result<()> {
     Ok(())
 }
 
-/// Stores the attributes and the note of a new study.
+/// Stores the identity, the version, the name of the metric and the note in a study without an identity.
 fn store_description(request: &TuneRequest, storage: &dyn Storage, study: u64) -> Result<()> {
     let mut user = identity(request);
     user.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
@@ -155,8 +155,8 @@ fn note(request: &TuneRequest) -> String {
     note
 }
 
-/// Stores a plot for the dashboard: the filter that the best trial, with this number, learned on the first
-/// split.
+/// Stores a plot for the dashboard: the filter `response` that trial `number`, the best one, learned on the
+/// first split.
 pub(super) fn plot_filter(
     storage: &dyn Storage,
     study: u64,

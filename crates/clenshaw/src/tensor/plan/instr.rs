@@ -13,7 +13,7 @@ pub(super) type Buf = usize;
 /// The index of a mask.
 pub(super) type Mask = usize;
 
-/// A factor of a term; its source is a value on a tape or a buffer.
+/// A factor of a term; its source is a value in an [`Op`](super::op::Op), and a buffer in an [`Instr`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Factor {
     /// A fixed number.
@@ -34,7 +34,7 @@ impl Factor {
     }
 }
 
-/// `coef P src`, a sparse matrix product with an operator; `src` is a value on a tape or a buffer.
+/// `coef P src`, a sparse matrix product with an operator; `src` is a value in an `Op`, and a buffer in an [`Instr`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Spmm {
     /// The index of the operator.
@@ -43,8 +43,8 @@ pub(super) struct Spmm {
     pub src: usize,
 }
 
-/// The inputs of an attention, as in [`AttentionInputs`](super::AttentionInputs); each matrix is a value on a
-/// tape or a buffer.
+/// The inputs of an attention, as in [`AttentionInputs`](super::AttentionInputs); each matrix is a value in an
+/// `Op`, and a buffer in an [`Instr`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct EdgeSoftmax {
     /// The index of the operator whose entries are the edges.
@@ -53,7 +53,7 @@ pub(super) struct EdgeSoftmax {
     pub source: usize,
     pub destination: usize,
     pub layout: HeadLayout,
-    /// The factor of negative sums of two scores.
+    /// The factor by which the leaky ReLU multiplies negative sums of two scores.
     pub slope: f64,
 }
 

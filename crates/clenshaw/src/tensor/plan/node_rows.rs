@@ -16,13 +16,13 @@ enum Rows {
     Nodes,
     /// Rows of a parameter, a constant or a result such as a sum over nodes.
     Other,
-    /// Zeros, which have the same rows in every order.
-    Zeros,
+    /// All rows are equal, so they are the same in every order: zeros, or a value computed from zeros row by row.
+    Equal,
 }
 
 impl Tape {
-    /// Whether the order in which the rows of nodes are stored does not affect any value, except for the order
-    /// of its own rows.
+    /// Whether a plan may store the rows of nodes in another order, which then changes only the order of each value's
+    /// own rows. Also `false` if later passes would mistake other rows for rows of nodes.
     pub(super) fn permits_node_order(&self) -> bool {
         let n_nodes = self.operators.first().map(|operator| operator.n_nodes());
         let mut rows = Vec::with_capacity(self.nodes.len());
@@ -45,17 +45,23 @@ fn rows_of(node: &Node, rows: &[Rows]) -> Option<Rows> {
     let has_node_rows = |v: NodeId| rows[v] == Rows::Nodes;
     match &node.op {
         Op::Dense(_) | Op::Sparse(_) => Some(if node.per_node { Rows::Nodes } else { Rows::Other }),
-        Op::Zero => Some(Rows::Zeros),
+        Op::Zero => Some(Rows::Equal),
         Op::Param(_) => Some(Rows::Other),
         Op::Sum { spmm, terms, .. } => {
             let factors = terms.iter().filter_map(|(factor, _)| factor.source());
             let source = spmm.as_ref().map(|Spmm { src, .. }| *src);
             let reads_other_rows = source.is_some_and(|v| rows[v] == Rows::Other);
             let selects_a_node = factors.clone().any(has_node_rows);
-            let values = terms.iter().map(|(_, v)| *v).chain(source);
-            if reads_other_rows || selects_a_node { None } else { common(values, rows) }
+            if reads_other_rows || selects_a_node {
+                return None;
+            }
+            // A product with the graph has one row per node even if all rows of its source are equal.
+            let product = source.map(|_| Rows::Nodes);
+            common(terms.iter().map(|(_, v)| rows[*v]).chain(product))
         }
         Op::Linear { w, .. } | Op::SparseLinear { w, .. } if has_node_rows(*w) => None,
+        // Every row has its own dropout mask.
+        Op::Gate { x, drop, .. } if rows[*x] == Rows::Equal && *drop > 0.0 => Some(Rows::Nodes),
         Op::Linear { x, .. }
         | Op::SparseLinear { x, .. }
         | Op::Gate { x, .. }
@@ -68,11 +74,11 @@ fn rows_of(node: &Node, rows: &[Rows]) -> Option<Rows> {
             let inputs = [softmax.values, softmax.source, softmax.destination];
             (!inputs.iter().any(|v| rows[*v] == Rows::Other)).then_some(Rows::Nodes)
         }
-        Op::Concat(parts) => common(parts.iter().copied(), rows),
-        Op::Product(a, b) | Op::Max(a, b) => common([*a, *b], rows),
-        Op::ScaleRows { x, by, .. } => common([*x, *by], rows),
+        Op::Concat(parts) => common(parts.iter().map(|v| rows[*v])),
+        Op::Product(a, b) | Op::Max(a, b) => common([rows[*a], rows[*b]]),
+        Op::ScaleRows { x, by, .. } => common([rows[*x], rows[*by]]),
         Op::ColumnDots(a, b) | Op::InnerProducts(a, b) => {
-            common([*a, *b], rows).map(|_| Rows::Other)
+            common([rows[*a], rows[*b]]).map(|_| Rows::Other)
         }
         Op::Transpose(x) | Op::RunningProduct(x) if has_node_rows(*x) => None,
         Op::ColumnSums(_) | Op::Transpose(_) | Op::RunningProduct(_) | Op::Statistic { .. } => {
@@ -81,11 +87,11 @@ fn rows_of(node: &Node, rows: &[Rows]) -> Option<Rows> {
     }
 }
 
-/// The kind of rows of values that an operation combines row by row; zeros can be combined with any kind. `None`
-/// if some values have rows of nodes and some have other rows.
-fn common(values: impl IntoIterator<Item = NodeId>, rows: &[Rows]) -> Option<Rows> {
-    values.into_iter().map(|v| rows[v]).try_fold(Rows::Zeros, |all, one| match (all, one) {
-        (Rows::Zeros, kind) | (kind, Rows::Zeros) => Some(kind),
+/// The kind of rows of the result if an operation combines rows of these kinds one by one; equal rows can be
+/// combined with any kind. `None` if some are rows of nodes and some are other rows.
+fn common(kinds: impl IntoIterator<Item = Rows>) -> Option<Rows> {
+    kinds.into_iter().try_fold(Rows::Equal, |all, one| match (all, one) {
+        (Rows::Equal, kind) | (kind, Rows::Equal) => Some(kind),
         (a, b) => (a == b).then_some(a),
     })
 }
@@ -137,8 +143,16 @@ mod tests {
         },
     ];
 
-    /// The last one is mistaken for values of the three nodes.
-    const TREATED_AS_DEPENDENT: [Record; 9] = [
+    /// The first starts with equal rows. The last one is mistaken for values of the three nodes.
+    const TREATED_AS_DEPENDENT: [Record; 10] = [
+        |t, x, w, p| {
+            let zeros = t.zeros_like(x);
+            let halves = t.sigmoid(zeros);
+            let degrees = t.sum([p.apply(halves)]);
+            let wide = t.concat(&[degrees, degrees]);
+            let products = t.inner_products(wide, w); // [6, 3]
+            t.sum([products.row(1) * x])
+        },
         |t, _, w, p| t.sum([p.apply(w)]),
         |t, x, w, p| t.sum([p.apply(x), 1.0 * w]),
         |t, x, w, _| t.product(x, w),
@@ -162,6 +176,13 @@ mod tests {
         };
         assert!(INDEPENDENT_OF_ORDER.iter().all(permits));
         assert!(!TREATED_AS_DEPENDENT.iter().any(permits));
+        let equal_rows_with_dropout: Record = |t, x, w, _| {
+            let zeros = t.zeros_like(x);
+            let halves = t.sigmoid(zeros);
+            let dropped = t.dropout(halves, 0.5);
+            t.product(dropped, w)
+        };
+        assert!(!permits(&equal_rows_with_dropout));
     }
 
     #[test]

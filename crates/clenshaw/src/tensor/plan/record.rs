@@ -184,8 +184,8 @@ impl Tape {
 
     /// Declares a learned matrix; the arguments are the fields of [`Param`].
     ///
-    /// Its rows must not be used as rows of nodes, for instance in a product with an operator: a plan may store
-    /// the rows of nodes in another order ([`Operator::with_order`]).
+    /// If its rows are used as rows of nodes, for instance in a product with an operator, the plan stores all rows by
+    /// node number, which may be slower: the order of [`Operator::with_order`] is then not used.
     ///
     /// # Panics
     /// If another parameter or a named value already has this name, if the matrix has no entries, or if

@@ -84,7 +84,7 @@ pub struct AttentionInputs {
     pub destination: Var,
     /// Which columns of `values` belong to which head.
     pub layout: HeadLayout,
-    /// The factor of negative sums of two scores.
+    /// The factor by which the leaky ReLU multiplies negative sums of two scores.
     pub slope: f64,
     /// The rate of dropout on the weights of the neighbours.
     pub dropout: f64,

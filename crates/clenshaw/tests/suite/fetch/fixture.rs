@@ -13,7 +13,7 @@ use tempfile::TempDir;
 pub const GOOD: &[u8] = b"Clenshaw sums from the far end, and two residuals suffice.";
 pub const BAD: &[u8] = b"Clenshaw sums from the near end, and no residuals suffice.";
 /// The end of the message if all sources failed.
-pub const ADVICE: &str = "existing files are unchanged; try again, or use another source";
+pub const ADVICE: &str = "this file is unchanged if it exists; try again, or use another source";
 
 /// The cancel flag of all fetches; never set.
 static NOT_CANCELLED: AtomicBool = AtomicBool::new(false);

@@ -112,7 +112,8 @@ impl PickleMachine<'_, '_> {
             }
             _ => None,
         };
-        let shape = shape.ok_or_else(|| self.error("the array has no shape".into()))?;
+        let shape = shape
+            .ok_or_else(|| self.error("the shape of the array is not a tuple of sizes".into()))?;
         let Some(&PickleNode::Dtype(dtype)) = self.node(dtype) else {
             return Err(self.error("the array has no data type".into()));
         };

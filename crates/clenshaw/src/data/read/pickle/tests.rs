@@ -191,7 +191,8 @@ fn inconsistent_array_is_rejected_on_access() {
         assert!(pickle.objects(pickle.root()).is_none());
     }
     assert!(
-        read_error(&array(b"J\xff\xff\xff\xff\x85", b"U\0")).ends_with("the array has no shape")
+        read_error(&array(b"J\xff\xff\xff\xff\x85", b"U\0"))
+            .ends_with("the shape of the array is not a tuple of sizes")
     );
 }
 
