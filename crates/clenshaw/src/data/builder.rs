@@ -65,8 +65,9 @@ impl DatasetBuilder {
         self
     }
 
-    /// Sets the class of each node; `None` if it is unknown. Labels such as `nan` also count as unknown, with a
-    /// warning; a warning also states whether `-1` is a class or unknown.
+    /// Sets the class of each node; `None` if it is unknown. An empty label, or one such as `nan`, also counts
+    /// as unknown. [`Dataset::warnings`] lists the non-empty ones and, if `-1` occurs, states whether it counts as a
+    /// class or as unknown.
     pub fn labels<'a>(mut self, labels: impl IntoIterator<Item = Option<&'a str>>) -> Self {
         self.labels = labels.into_iter().map(|label| label.unwrap_or("").to_owned()).collect();
         self

@@ -5,7 +5,7 @@
 //! the other communities; among these nodes, v is chosen with probability proportional to deg(v)
 //! ```
 //!
-//! A share of about `m (m + 1) / (k (k + 1))` of the nodes has degree k or more: a power law.
+//! For k >= m, a share of about `m (m + 1) / (k (k + 1))` of the nodes has degree k or more: a power law.
 //! Repeated edges are merged; the average degree is below `2 m`, in large graphs only slightly.
 //! Barabasi & Albert, Science 1999; communities after Karimi et al., Scientific Reports 2018.
 

@@ -309,7 +309,7 @@ const LOCK: &str = ".lock";
 const REMOVED_RUNS: &str = ".runs.partial";
 
 /// If a path cannot become a run folder, returns the reason as an error: it is a file, or a folder without
-/// `run.toml` that contains more than a process leaves behind if it is killed before it writes `run.toml`.
+/// `run.toml` that contains anything other than the lock file, `.NAME.partial` entries and an empty folder `runs`.
 fn check_contents(path: &Path) -> std::result::Result<(), FolderConflict> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries.flatten(),
@@ -380,7 +380,7 @@ pub(super) fn progress_name(seed: u64) -> String {
 /// Requests the process that trains in a folder to stop.
 pub(super) fn write_stop_request(folder: &Path) -> Result<()> {
     let path = folder.join(STOP);
-    fs::write(&path, "requested by `clenshaw watch`\n").map_err(Error::io(path))
+    fs::write(&path, "stop requested\n").map_err(Error::io(path))
 }
 
 /// Whether there is a request to stop that the process has not read yet.

@@ -92,7 +92,8 @@ fn access_journal(path: &Path) -> clenshaw_tune::Result<()> {
     Ok(())
 }
 
-/// Reads a progress file and evaluates its last filter; returns whether its first line is valid.
+/// Reads a progress file and evaluates its last filter; returns whether its first line is valid and states
+/// a positive number of epochs.
 fn access_progress(path: &Path) -> bool {
     let mut reader = ProgressReader::default();
     reader.read(path);

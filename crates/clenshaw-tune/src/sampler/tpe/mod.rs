@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tpe {
     /// The number of trials that must be complete or pruned before the estimators are used; until then,
-    /// values are sampled uniformly.
+    /// values are sampled as by [`Sampler::Random`](super::Sampler::Random).
     pub n_startup_trials: usize,
     /// The number of candidates sampled from `l`; 0 has the same effect as 1.
     pub n_ei_candidates: usize,

@@ -1,6 +1,6 @@
 //! Connections to databases, and the differences between their SQL dialects.
 //!
-//! All statements are written once for both databases. Parameters are `$1`, `$2`, ... and must first occur
+//! All statements are written once, for SQLite and PostgreSQL. Parameters are `$1`, `$2`, ... and must first occur
 //! in this order, because SQLite numbers them by occurrence. The differences are in [`Dialect`].
 
 use crate::error::Error;

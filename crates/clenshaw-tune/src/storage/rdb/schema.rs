@@ -76,7 +76,7 @@ pub(super) fn exists(db: &mut dyn Connection) -> SqlResult<bool> {
         if let Some(number) = number.map(|row| row.u64(0)).transpose()?
             && number != LEGACY.0
         {
-            return Err(unsupported(&format!("number {number}")));
+            return Err(unsupported(&number.to_string()));
         }
     }
     Ok(false)

@@ -1,5 +1,5 @@
-//! Greedy ensemble selection: configurations are added one at a time, with repetition, whichever gives the
-//! best mean prediction.
+//! Greedy ensemble selection: in each step, the configuration whose addition gives the best mean
+//! prediction is added; a configuration can be added several times.
 //!
 //! ```text
 //! P_t = ((t - 1) P_{t-1} + p_c) / t,   c = argmax of the mean over splits of score(P_t on validation nodes)
@@ -24,8 +24,8 @@ pub(super) struct ValidationPart {
     pub predictions: Vec<Mat<f32>>,
 }
 
-/// The number of times that each candidate was added. Some number is positive unless there are no splits, in
-/// which case there are no numbers.
+/// The number of times that each candidate occurs among the additions that are kept. Some number is positive unless
+/// there are no splits, in which case there are no numbers.
 ///
 /// # Panics
 /// If a split has no candidates.

@@ -1,5 +1,6 @@
 //! What `clenshaw watch` shows about a run in any state: first a full [`ProgressReport`], then a
-//! [`ProgressUpdate`] whenever epochs or filters have been added to its progress file.
+//! [`ProgressUpdate`] whenever only epochs or further filters have been added to its progress file. After other
+//! changes, such as of its state or with its first filter, a full report is sent again.
 
 use super::filter::{Density, FilterHistory, FilterReport};
 use super::{EpochColumns, GraphReport, ScoreReport, SeedScore};
@@ -90,7 +91,8 @@ impl ProgressReport {
 }
 
 impl ProgressUpdate {
-    /// Contains all epochs except the first `epochs`, and the filters of epochs later than `filter_epoch`.
+    /// Contains all epochs except the first `epochs`, and a selection of the filters of epochs later than
+    /// `filter_epoch`, if they are valid.
     /// Returns `None` if there are neither, or if `progress` has fewer than `epochs` epochs.
     pub fn new(progress: &TrainingProgress, epochs: usize, filter_epoch: usize) -> Option<Self> {
         let start = progress.filters.partition_point(|filter| filter.epoch <= filter_epoch);
