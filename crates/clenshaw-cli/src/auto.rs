@@ -34,7 +34,7 @@ pub struct Auto {
     /// counts [default: 10m, or no limit with --trials]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
-    /// Stop after this many trials; without --budget and --jobs, the same seed gives the same answer
+    /// Stop after this many trials; without --budget or --jobs, the same seed gives the same answer
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
     trials: Option<usize>,
     /// Score to maximise: accuracy, balanced-accuracy, macro-f1 or roc-auc [default: the score
@@ -50,7 +50,8 @@ pub struct Auto {
     /// Set a hyper-parameter of all models that have it; can be repeated
     #[arg(short, long, value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
-    /// Start from the configurations that were chosen without any result on this public graph
+    /// Start from a list of configurations that was chosen without using any results on this public graph, for
+    /// a fair measurement on it
     #[arg(long, value_name = "GRAPH")]
     without: Option<String>,
     /// The split whose test nodes give the expected score; see below
@@ -92,17 +93,18 @@ pub struct Auto {
 }
 
 /// The help of `--threads`; with a time budget, the number of threads changes which trials are finished in time.
-const THREADS_HELP: &str = "Maximum number of threads; does not affect the answer with --trials and without --budget \
-                            and --jobs [default: number of processors]";
+const THREADS_HELP: &str = "Maximum number of threads; does not affect the answer if --trials is given without \
+                            --budget or --jobs [default: number of processors]";
 
 /// Parser of the name of a score.
 const METRIC: ListedName = ListedName(|| Objective::WORDS.to_vec());
 
 const DETAILS: &str = "\
 A list of good starting configurations is tried first, then the best models are tuned; the best
-configurations are combined into an ensemble with calibrated probabilities. The test nodes of the
-split are not used for any of this; the expected score is computed on them at the end. Rerun the
-same command to resume; Ctrl-C stops early and returns an answer from the trials completed so far.
+configurations are combined into an ensemble with calibrated probabilities. The labels of the test
+nodes of the split are not used for any of this; the expected score is computed on these nodes at
+the end. Rerun the same command to resume; Ctrl-C stops early and returns an answer from the trials
+completed so far.
 
 The folder contains predictions.csv (the unlabelled nodes, or all if every node has a label),
 ensemble.json and models/ (`clenshaw predict DIR` applies the ensemble), best.safetensors (the best
@@ -116,9 +118,9 @@ Examples:
   clenshaw auto my-graph/ --study postgresql://me@db.example.org/studies --name mine";
 
 const SPLIT_OF_SEARCH: &str = "\
-With `all`, --seed selects one of the splits. Your own graph uses the split that comes with it
-(`all` if there are several); the default for all other graphs is `stratified` or, with fewer than
-50 labelled nodes, `all-labels`, without an expected score.";
+With `all`, --seed selects one of the splits. By default, your own graph uses the split that comes
+with it, if any (`all` if there are several). Otherwise, the default is `stratified` or, with fewer
+than 50 labelled nodes, `all-labels`, which gives no expected score.";
 
 fn after_help() -> String {
     format!("{DETAILS}\n\n{SPLITS}\n{SPLIT_OF_SEARCH}\n\n{EXAMPLES}")

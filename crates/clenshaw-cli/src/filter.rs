@@ -35,10 +35,12 @@ pub struct Filter {
 }
 
 const AFTER_HELP: &str = "\
-h(mu) is the factor by which the model multiplies an eigenvector of the graph with eigenvalue mu. In
-eigenvectors with mu near 1, neighbouring nodes have similar values; towards the left end of the
-plot, the values of neighbours differ more and more. A filter that is large near 1 averages
-neighbours; one that is large at the left computes differences between them.
+h(mu) is the factor by which the learned filter multiplies an eigenvector of the graph with
+eigenvalue mu. Activations and, in ClenshawGCN and its variants, the weights between layers are not
+part of the filter; if there are several channels, their mean is shown. In eigenvectors with mu near
+1, neighbouring nodes have similar values; towards the left end of the plot, the values of
+neighbours differ more and more. A filter that is large near 1 averages neighbours; one that is
+large at the left computes differences between them.
 
 With --csv, --svg or --png, only the files are written, and nothing is plotted in the terminal.
 

@@ -150,8 +150,8 @@ pub const PRESET: ListedName = ListedName(|| vec![PAPER, "luo2024"]);
 /// The `--threads` option.
 #[derive(Args)]
 pub struct ThreadsOption {
-    /// Maximum number of threads; does not affect numerical results, except by what is finished within a time
-    /// limit [default: number of processors]
+    /// Maximum number of threads; does not affect results, except through timing (time limits, parallel
+    /// trials) [default: number of processors]
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     threads: Option<usize>,
 }

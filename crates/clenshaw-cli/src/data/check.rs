@@ -23,8 +23,8 @@ pub struct Check {
 
 pub const AFTER_HELP: &str = "\
 Reads all files, bypassing the cache, and compares the files of public graphs with known checksums.
-Exits with 0 if the graph can be used for training. Otherwise exits with 2 and prints the file, the
-line and what was expected.
+Exits with 0 if the graph can be used for training, and with 2 if its files are missing or invalid;
+the error names the file and, where possible, the line and what was expected.
 
 Your own graph can be a folder with edges.csv and nodes.csv:
 

@@ -39,7 +39,8 @@ pub const DATA_HELP: &str =
     "Folder to write to [default: $CLENSHAW_DATA, or else the cache folder]";
 
 pub const AFTER_HELP: &str = "\
-Files that match their checksum are kept, and interrupted downloads are resumed. A mirror must have
+Files that match their checksum, or whose checksum is not known, are kept. An interrupted download
+is resumed if a checksum is known. A mirror must have
 the same folders and files as the data folder, such as texas/out1_graph_edges.txt or, for actor,
 film/splits/. Proxy settings are read from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 

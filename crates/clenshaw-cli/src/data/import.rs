@@ -1,4 +1,4 @@
-//! `clenshaw data import`: convert a graph to a single file, which can be used by name.
+//! `clenshaw data import`: convert a graph to a single file, which can be used by name or path.
 
 use crate::options::{DataOption, JsonOption, TableArguments, data_home};
 use crate::output;

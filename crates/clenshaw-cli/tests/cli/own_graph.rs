@@ -296,7 +296,7 @@ fn weights_loops_and_repeated_edges_are_reported() {
     assert!(page.contains(merged), "{page}");
     sandbox.write("it/edges.csv", "source,target,weight\np0,p1,2\np2,p3,0.5\n");
     let page = sandbox.stdout("data check it");
-    let note = "note: the edges have weights (column `weight`); the models use them\n";
+    let note = "note: the edges have weights (column `weight`); most models use them\n";
     assert!(page.contains(note), "{page}");
     assert_ne!(sha(&sandbox), unweighted);
     sandbox.write("it/edges.csv", "source,target,weight\np0,p1,1\np2,p3,1\n");
@@ -324,7 +324,7 @@ fn weight_column_can_be_chosen_or_ignored() {
         "note: it/edges.csv: separated by semicolons\n",
         "note: it/edges.csv: columns not used: `weight`\n",
         "note: it/edges.csv: weights with a decimal comma, such as 0,5\n",
-        "note: the edges have weights (column `cost`); the models use them\n",
+        "note: the edges have weights (column `cost`); most models use them\n",
     ] {
         assert!(page.contains(note), "{note} in\n{page}");
     }

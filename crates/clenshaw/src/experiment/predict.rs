@@ -80,7 +80,7 @@ pub struct FinishedRun {
 }
 
 impl FinishedRun {
-    /// A warning if this is not the graph that the run was trained on.
+    /// A warning if this is not the graph that the run was trained on; `None` also if its digest was not stored.
     pub fn change_warning(&self, dataset: &Dataset) -> Option<String> {
         change_warning(dataset, self.data_sha256.as_ref()?)
     }
@@ -124,7 +124,8 @@ pub fn predict(
         None => {
             let mut dataset = request.load(store)?;
             let changed = change_warning(&dataset, &model.provenance().data_sha256);
-            let changed = changed.map(|text| format!("{text}; its parts of the split may differ"));
+            let changed = changed
+                .map(|text| format!("{text}; its split may differ from the one used in training"));
             dataset.warnings.extend(changed);
             let split = request.split.draw(&dataset, seed)?;
             let probabilities = model.predict(&dataset, threads)?;

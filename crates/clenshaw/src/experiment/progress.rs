@@ -4,7 +4,7 @@
 //! ```text
 //! {"start":{"id":..,"max_epochs":2000,"basis":"chebyshev"}}       once
 //! {"epoch":{"epoch":1,"train_loss":1.9,..}}                       every epoch
-//! {"now":{"epoch":7,"seconds":0.3,"best_epoch":6,"coefficients":[..]}}   every write
+//! {"now":{"epoch":7,"seconds":0.3,"best_epoch":6,"coefficients":[..]}}   every write after the first epoch
 //! {"failed":"the training loss is NaN .."}                        if training fails
 //! ```
 //!
@@ -230,7 +230,7 @@ impl ProgressReader {
         let _ = self.try_read(path);
     }
 
-    /// As [`read`](Self::read); `None` if the file cannot be read or does not start with a valid line.
+    /// As [`read`](Self::read); `None` if the file cannot be read, or if its first line has changed and is not valid.
     fn try_read(&mut self, path: &Path) -> Option<()> {
         let mut file = BufReader::new(File::open(path).ok()?);
         let mut start = vec![];

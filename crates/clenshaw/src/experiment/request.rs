@@ -42,7 +42,7 @@ impl Request {
 
     /// Loads a user's own graph, given by a path or imported, and sets its default split and scaling. The split
     /// is the one that comes with the graph, `all` if there are several, or `stratified` if there is none;
-    /// columns are standardised. For a data set of the registry, nothing is loaded or changed.
+    /// the scaling is [`Scaling::Standard`]. For a data set of the registry, nothing is loaded or changed.
     ///
     /// A path is normalised, so that different spellings of it share a run folder. Fails if the graph is
     /// unknown, or if a user's own graph cannot be loaded.
@@ -184,7 +184,8 @@ impl Request {
     }
 }
 
-/// The graph in characters that are safe in file names. Of a path, only the last part is used.
+/// The graph in characters that are safe in file names. Of a path, only the last part is used; for a folder, after
+/// symbolic links are resolved.
 pub(super) fn graph_label(graph: &str) -> String {
     let safe = |c: char| if c.is_alphanumeric() || "-_.=".contains(c) { c } else { '-' };
     let path = Path::new(graph);

@@ -2,9 +2,9 @@
 //!
 //! Ids are not stored but counted: the id of a study is the number of studies created before it, and the id
 //! of a trial is the number of trials created before it in all studies. All readers must therefore accept
-//! and ignore exactly the same entries. As in Optuna 5, these are ignored: a second study with the same name,
-//! an entry for a missing or deleted study or a missing trial, a change to a finished trial, the start of a
-//! running trial, an incompatible distribution, and the discarding of trials.
+//! and ignore exactly the same entries. As in Optuna 5, these are ignored: a study with the name of an
+//! existing one, an entry for a missing or deleted study or a missing trial, a change to a finished trial, the start
+//! of a running trial, setting a parameter with an incompatible distribution, and the discarding of trials.
 
 use super::super::validation;
 use super::entry::{self, LogEntry, NewParam, NewState, NewStudy, NewTrial, Report};

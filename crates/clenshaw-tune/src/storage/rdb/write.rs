@@ -1,5 +1,5 @@
-//! Writes trials, and attributes of studies, to the tables. Repeating a call after a lost connection does not
-//! apply it twice.
+//! Writes trials, and attributes of studies, to the tables. If [`RdbStorage::transaction`] repeats a call after a
+//! lost connection, the call is not applied twice.
 
 use super::super::worker::{WORKER, WorkerProcess};
 use super::super::{AttrKind, clock, json, validation};
@@ -247,8 +247,8 @@ impl RdbStorage {
         Ok(())
     }
 
-    /// The ids of the running trials of a study whose worker was a process of this machine and has ended and,
-    /// if `use_heartbeats` is set, of those whose heartbeats have stopped.
+    /// The ids of the running trials of a study whose worker process has certainly ended, see
+    /// [`WorkerProcess::has_died`], and, if `use_heartbeats` is set, of those whose heartbeats have stopped.
     pub(super) fn stale_trials(
         &self,
         db: &mut dyn Connection,

@@ -46,7 +46,7 @@ impl<'a> Interpretation<'a> {
         WeightChoice::new(weight.as_deref())
     }
 
-    /// The name of the id column in the options or in the stored schema, which the table may not have.
+    /// The name of the id column in the options or in the stored schema; the table need not have this column.
     pub(super) fn id_column(self) -> Option<&'a str> {
         match self {
             Self::Inferred(options) => options.id.as_deref(),
@@ -82,7 +82,7 @@ pub(super) struct ReadEdges {
     pub graph: Graph,
     /// Number of self-loops, which are not in the graph; those of weight 0 are not counted.
     pub n_loops: usize,
-    /// Number of edges and self-loops that are listed with weight 0, which are not in the graph.
+    /// Number of edges and self-loops of weight 0, which are not in the graph; 0 with [`WeightChoice::Unused`].
     pub n_zero_weights: usize,
     /// Number of other edges in the file; in formats that list an edge at both of its nodes, it counts once.
     pub n_listed: usize,
@@ -140,7 +140,10 @@ impl ReadEdges {
             notes.push(format!("edges of weight 0 removed: {}", self.n_zero_weights));
         }
         if n_edges > 0 && self.n_listed == 2 * n_edges {
-            notes.push("every edge is listed twice, and was counted once".into());
+            notes.push(
+                "half of the listed edges repeat others, in either direction, and were merged"
+                    .into(),
+            );
         } else if self.n_listed > n_edges {
             let n = self.n_listed - n_edges;
             notes.push(format!("repeated edges, in either direction, merged: {n}"));
@@ -150,7 +153,7 @@ impl ReadEdges {
                 "" => String::new(),
                 source => format!(" ({source})"),
             };
-            notes.push(format!("the edges have weights{source}; the models use them"));
+            notes.push(format!("the edges have weights{source}; most models use them"));
         }
         if self.directed {
             notes.push("the edges in the file are directed; the directions are not used".into());

@@ -80,8 +80,8 @@ impl GraphFormat {
     }
 }
 
-/// Reads a user's own graph: a folder with edges and a node table, or a file in one of the formats of
-/// this module. Fails if a file is missing or invalid, or if `interpretation` does not fit the node table. A
+/// Reads a user's own graph: a folder with edges and a node table, a file with edges beside its node table, or a
+/// single file in GraphML, GML, GEXF, node-link JSON, NumPy (`.npz`) or `.graph` format. Fails if a file is missing or invalid, or if `interpretation` does not fit the node table. A
 /// `.graph` file has no node table, so `interpretation` has no effect on it.
 pub fn read_path(path: &Path, interpretation: Interpretation) -> Result<Dataset> {
     let name = path.display().to_string();

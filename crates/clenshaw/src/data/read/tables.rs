@@ -14,8 +14,9 @@
 //! `nodes` instead of `edges` or `adjacency`: `my-nodes.csv.gz` for `my-edges.csv`.
 //!
 //! The edges may also be a NetworkX edge list (`edges.txt` or `edges.edgelist`), a METIS graph
-//! (`edges.metis`), a SciPy matrix or an `edge_index` (`edges.npz` or `adjacency.npz`), or a Pajek file
-//! with any name (`NAME.net`, with `NAME.nodes.csv` or `nodes.csv`). METIS and NumPy files refer to nodes
+//! (`edges.metis`), a SciPy matrix or an `edge_index` (`edges.npz` or `adjacency.npz`), or, if the path
+//! is that of the file and not of a folder, a Pajek file with any name (`NAME.net`, with `NAME.nodes.csv` or
+//! `nodes.csv`). METIS and NumPy files refer to nodes
 //! by their rows in the node table.
 //!
 //! The columns of node tables are described in [`crate::data::schema`], those of edge tables in

@@ -53,7 +53,8 @@ pub fn explain(
     let split = request.split.draw(&dataset, seed)?;
     let mut explanation = explain_with(&model, &dataset, &split, node, limits)?;
     let changed = change_warning(&dataset, &model.provenance().data_sha256);
-    let changed = changed.map(|text| format!("{text}; parts of the split may differ"));
+    let changed =
+        changed.map(|text| format!("{text}; its split may differ from the one used in training"));
     explanation.notes.extend(changed);
     Ok(explanation)
 }

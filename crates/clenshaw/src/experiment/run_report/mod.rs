@@ -87,7 +87,7 @@ struct RunReport {
     seconds: f64,
     best_epoch: usize,
     epochs: EpochColumns,
-    /// The confusion of the test nodes, see [`NodeList::confusion`]; `None` without test nodes.
+    /// The confusion matrix of the test nodes, see [`NodeList::confusion`]; `None` without test nodes.
     confusion: Option<Vec<Vec<usize>>>,
     /// `None` without test nodes.
     per_class: Option<Vec<ClassScores>>,
@@ -123,8 +123,8 @@ struct SeedScore {
     seconds: f64,
 }
 
-/// Mean, standard deviation and interval of the score in the metric of the data set; the latter two are `None` for
-/// fewer than two runs.
+/// Mean, standard deviation and half-width of the 95% confidence interval of the score in the metric of the data set;
+/// the last two are `None` for fewer than two runs.
 #[derive(Clone, Debug, Serialize)]
 struct ScoreSummary {
     /// The number of runs.
@@ -157,8 +157,9 @@ impl Report {
     /// Collects the report of finished runs.
     ///
     /// # Errors
-    /// If there are no runs, a folder does not have the chosen run, a file of a run or a graph cannot be read, the
-    /// graph or the split has changed since training, or the runs are on different graphs.
+    /// If there are no runs, a folder does not have the chosen run, a file of a run (except `filters.jsonl`) or a
+    /// graph cannot be read, the graph or the split has changed since training, or the runs are on different
+    /// graphs.
     pub fn new(runs: &[ReportedRun], store: &Store, threads: usize) -> Result<Self> {
         let mut parts = runs.iter().map(|run| LoadedRun::read(run, store));
         let first = parts.next().ok_or_else(|| Error::Data {
@@ -170,8 +171,8 @@ impl Report {
             let part = part?;
             if part.dataset.sha256() != loaded[0].dataset.sha256() {
                 let problem = format!(
-                    "this run is on `{}`, but `{}` is on `{}`; runs of one page must share a graph; \
-                     pass the run folders of one graph",
+                    "this run is on `{}`, but `{}` is on `{}`; all runs on a page must be on the same \
+                     graph",
                     part.dataset.name, loaded[0].place, loaded[0].dataset.name
                 );
                 return Err(Error::Data { place: part.place, problem });

@@ -17,7 +17,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// A study ends with an error after this many trials in a row that diverged or did not fit into memory.
+/// A study ends with an error after this many trials in a row that diverged or did not fit into memory, unless
+/// the study has already ended for another reason.
 const MAX_FAILED: usize = 20;
 /// How often a waiting worker checks whether it can start a trial or must stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);

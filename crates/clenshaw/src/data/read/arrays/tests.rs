@@ -93,7 +93,7 @@ fn reads_scipy_sparse_matrix() {
     assert_eq!(
         dataset.notes,
         [
-            "the edges have weights; the models use them",
+            "the edges have weights; most models use them",
             "the edges in the file are directed; the directions are not used",
             "no feature columns: the nodes are one-hot encoded"
         ]

@@ -86,7 +86,7 @@ fn reads_networkx_file() {
     let expected = [
         "nodes are named by `label`, so it is not used as the class",
         "self-loops removed: 1",
-        "the edges have weights (attribute `weight`); the models use them",
+        "the edges have weights (attribute `weight`); most models use them",
     ];
     assert_eq!(dataset.notes, expected);
 }

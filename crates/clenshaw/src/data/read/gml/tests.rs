@@ -129,7 +129,7 @@ fn reads_networkx_file() {
     let expected = [
         "nodes are named by `label`, so it is not used as the class",
         "self-loops removed: 1",
-        "the edges have weights (attribute `weight`); the models use them",
+        "the edges have weights (attribute `weight`); most models use them",
         "the edges in the file are directed; the directions are not used",
     ];
     assert_eq!(dataset.notes, expected);

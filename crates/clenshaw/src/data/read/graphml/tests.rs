@@ -88,7 +88,7 @@ fn reads_networkx_file() {
         [
             "self-loops removed: 1",
             "repeated edges, in either direction, merged: 1",
-            "the edges have weights (attribute `weight`); the models use them",
+            "the edges have weights (attribute `weight`); most models use them",
             "the edges in the file are directed; the directions are not used"
         ]
     );

@@ -33,7 +33,7 @@ fn reads_networkx_files() {
             dataset.notes,
             [
                 "self-loops removed: 1",
-                "the edges have weights (attribute `weight`); the models use them",
+                "the edges have weights (attribute `weight`); most models use them",
                 "the edges in the file are directed; the directions are not used"
             ]
         );

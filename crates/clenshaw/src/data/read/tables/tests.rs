@@ -183,7 +183,7 @@ fn all_formats_of_edges_give_the_same_graph() {
         assert_eq!(dataset.node_names, ["ann", "bob", "cid"], "{name}");
         assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)], "{name}");
         assert_eq!(dataset.graph.weights(), Some(&[2.0, 2.0, 1.0, 1.0][..]), "{name}");
-        let mut notes = vec![format!("the edges have weights{source}; the models use them")];
+        let mut notes = vec![format!("the edges have weights{source}; most models use them")];
         if format == npz {
             let place = folder.path().join(name);
             notes.insert(
