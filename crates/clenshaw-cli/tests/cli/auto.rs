@@ -114,6 +114,8 @@ fn killed_search_is_resumed() {
     let stderr = std::io::BufReader::new(child.stderr.take().unwrap());
     let mut lines = std::io::BufRead::lines(stderr).map(Result::unwrap);
     assert!(lines.any(|line| line.starts_with("trial 2: ")));
+    // The lock of a killed process would be waited for, as tests of the journal do.
+    while sandbox.path("a/study.journal.lock").is_symlink() {}
     child.kill().unwrap();
     child.wait().unwrap();
     let resumed = sandbox.run(&format!("{arguments} --json"));
