@@ -40,9 +40,9 @@ pub const DATA_HELP: &str =
 
 pub const AFTER_HELP: &str = "\
 Files that match their checksum, or whose checksum is not known, are kept. An interrupted download
-is resumed if a checksum is known. A mirror must have
-the same folders and files as the data folder, such as texas/out1_graph_edges.txt or, for actor,
-film/splits/. Proxy settings are read from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
+is resumed if a checksum is known. A mirror must have the same folders and files as the data folder,
+such as texas/out1_graph_edges.txt or, for actor, film/splits/. Proxy settings are read from
+HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 
 Examples:
   clenshaw data get texas chameleon
