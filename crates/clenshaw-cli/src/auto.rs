@@ -71,7 +71,7 @@ pub struct Auto {
     /// [default: study.journal in the folder of --out]
     #[arg(long, value_name = "STORAGE")]
     study: Option<PathBuf>,
-    /// Name of the study [default: auto, or with --study, GRAPH and a digest of the options]
+    /// Name of the study [default: auto or, with --study, GRAPH and a digest of the options]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Folder for the models, the predictions and the report [default: runs/auto/GRAPH-DIGEST]
@@ -118,9 +118,9 @@ Examples:
   clenshaw auto my-graph/ --study postgresql://me@db.example.org/studies --name mine";
 
 const SPLIT_OF_SEARCH: &str = "\
-With `all`, --seed selects one of the splits. By default, your own graph uses the split that comes
-with it, if any (`all` if there are several). Otherwise, the default is `stratified` or, with fewer
-than 50 labelled nodes, `all-labels`, which gives no expected score.";
+`clenshaw auto` uses only one split: with `all`, --seed selects which one. By default, your own
+graph uses the split that comes with it, if any (`all` if there are several). Otherwise, the default
+is `stratified` or, with fewer than 50 labelled nodes, `all-labels`, which gives no expected score.";
 
 fn after_help() -> String {
     format!("{DETAILS}\n\n{SPLITS}\n{SPLIT_OF_SEARCH}\n\n{EXAMPLES}")

@@ -12,9 +12,12 @@ use clenshaw::train::{PhaseTiming, Setup, StepTiming};
 use clenshaw::{Error, Result};
 use serde_json::{Value as Json, json};
 
+const THREADS_HELP: &str =
+    "Number of threads with which steps are measured [default: number of processors]";
+
 /// Compare the time of a training step with a lower bound for this machine
 #[derive(Parser)]
-#[command(name = "bench", after_help = AFTER_HELP)]
+#[command(name = "bench", after_help = AFTER_HELP, mut_arg("threads", |arg| arg.help(THREADS_HELP)))]
 pub struct Bench {
     /// Graphs: names from `clenshaw data list`, or paths to your own files
     #[arg(value_name = "GRAPH", default_value = "cora")]

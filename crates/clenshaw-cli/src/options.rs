@@ -40,7 +40,8 @@ public and generated graphs use `balanced`, as in the ClenshawGCN paper.";
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Columns of your tables")]
 pub struct TableArguments {
-    /// Column with the classes [default: label, class or, unless its values are decimal numbers, target or y]
+    /// Column with the classes [default: label or class, or else target or y unless its values are decimal
+    /// numbers]
     #[arg(long, value_name = "COLUMN")]
     label: Option<String>,
     /// Column with the node names [default: id, node, name or node_id, or else the first column if all its

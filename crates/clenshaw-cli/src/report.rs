@@ -27,7 +27,7 @@ pub struct Report {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// File to write [default: report.html in the first run folder, or NAME.html beside the journal or, for a
-    /// database, in studies]
+    /// database, in the folder `studies`]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Also write every figure of the page to this folder, as SVG

@@ -128,11 +128,11 @@ Examples:
   clenshaw tune csbm:homophily=0.1 --space my.toml --sampler random --timeout 30m
   clenshaw tune texas --study postgresql://me@db.example.org/studies";
 
-const VALIDATION: &str = "Tuning needs
-validation nodes, so splits without them, such as all-labels, are rejected.";
+const VALIDATION: &str = "\
+Tuning needs validation nodes, so splits without them, such as all-labels, are rejected.";
 
 fn after_help() -> String {
-    format!("{DETAILS}\n\n{SPLITS}\n{DEFAULT_SPLIT} {VALIDATION}\n\n{EXAMPLES}")
+    format!("{DETAILS}\n\n{SPLITS}\n{DEFAULT_SPLIT}\n{VALIDATION}\n\n{EXAMPLES}")
 }
 
 impl RunSubcommand for Tune {

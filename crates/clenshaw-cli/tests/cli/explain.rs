@@ -125,7 +125,7 @@ fn unknown_nodes_are_errors_that_name_similar_ones() {
     sandbox.stdout("train csbm:nodes=80 --model mlp --set max_epochs=5 --out numbered");
     let (code, error) = sandbox.failure("explain numbered 80");
     assert_eq!(code, 2);
-    assert!(error.contains("expected a number from 0 to 79"), "{error}");
+    assert!(error.contains("a number from 0 to 79 is expected"), "{error}");
     assert_adds_up(&sandbox.json("explain numbered 79 --json"));
     let (code, error) = sandbox.failure("explain numbered 3 --memory 0.000001");
     assert_eq!(code, 2);

@@ -247,7 +247,7 @@ fn several_runs_are_compared_and_must_share_a_graph() {
     assert_eq!(losses.count(), 3, "{files:?}");
     let (code, error) = sandbox.failure("report a c --out page.html");
     assert_eq!(code, 2);
-    assert!(error.contains("pass the run folders of one graph"), "{error}");
+    assert!(error.contains("all runs on a page must be on the same graph"), "{error}");
 }
 
 /// Saves a screenshot where people can look at it.

@@ -65,7 +65,7 @@ pub static EXPERIMENTS: &[&ExperimentInfo] = &[
     },
     &ExperimentInfo {
         name: "auto",
-        title: "clenshaw auto, started from settings chosen without results on the graph, compared with single models",
+        title: "clenshaw auto, using no earlier results on the graph, compared with single models",
         kind: ExperimentKind::Auto(include_str!("../../../experiments/auto.toml")),
     },
 ];
