@@ -44,8 +44,8 @@ pub struct TableArguments {
     /// numbers]
     #[arg(long, value_name = "COLUMN")]
     label: Option<String>,
-    /// Column with the node names [default: id, node, name or node_id, or else the first column if all its
-    /// values are distinct text or whole numbers]
+    /// Column with the node names [default: id, node, name or node_id, or else the first column if its
+    /// values are all distinct and are text or whole numbers]
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
     /// Use only these columns as features
