@@ -13,7 +13,7 @@ use clenshaw::{Error, Result};
 use serde_json::{Value as Json, json};
 
 const THREADS_HELP: &str =
-    "Number of threads with which steps are measured [default: number of processors]";
+    "Number of threads to use for the measurement [default: number of processors]";
 
 /// Compare the time of a training step with a lower bound for this machine
 #[derive(Parser)]

@@ -23,7 +23,7 @@ pub struct Explain {
     /// Run folder, as written by `clenshaw train`, `compare` or `demo`: a path, a name in `runs` or a unique
     /// prefix of one, or `latest` for the newest
     run: PathBuf,
-    /// Name of the node, or its number from 0 if the nodes of the graph have no names
+    /// Name of the node, or its number, counting from 0, if the nodes of the graph have no names
     node: String,
     /// Use the run with this seed [default: the run with the lowest validation loss]
     #[arg(long, value_name = "SEED", value_parser = whole::<u64>, allow_negative_numbers = true)]

@@ -49,9 +49,10 @@ const AFTER_HELP: &str = "\
 The page is one HTML file that opens offline in any browser. It shows the test score, the learned
 filter over the spectrum of the graph and its changes during training, learning curves, the
 confusion matrix, scores by class, degree and local homophily, calibration, the most confident
-mistakes, a drawing of the graph and the settings. Several runs on the same graph are compared.
-The page of a study shows the value of every trial, the importance of the hyper-parameters, and the
-best settings with the command to train with them; the study may still be running.
+mistakes, the settings and a drawing of the graph. If you pass several runs on the same graph, they
+are compared. The page of a study shows the value of every trial, the importance of the
+hyper-parameters, and the best settings with the command to train with them; the study may still be
+running.
 
 Examples:
   clenshaw report latest

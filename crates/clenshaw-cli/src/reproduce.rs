@@ -51,7 +51,7 @@ pub struct Reproduce {
     out: Option<PathBuf>,
     /// Reuse the results recorded in the receipts (*.receipts.jsonl) of a folder, such as docs/results;
     /// train only the cells without a receipt. The experiment `auto` reads the scores of published settings
-    /// from them
+    /// from the receipts
     #[arg(long, value_name = "DIR")]
     receipts: Option<PathBuf>,
     #[command(flatten)]
