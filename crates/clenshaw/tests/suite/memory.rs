@@ -56,8 +56,12 @@ fn allocated_kib() -> i32 {
 mod long {
     use super::*;
 
-    /// The numbers of runs after which memory is measured.
-    const MEASURED_AFTER: [usize; 3] = [100, 300, 500];
+    const RUNS: usize = 500;
+    /// Memory is measured whenever this many runs have been trained.
+    const INTERVAL: usize = 20;
+    /// The number of measurements at the beginning and at the end whose medians are compared: resident memory after
+    /// a run varies by up to 15% with the moments at which threads allocate.
+    const COMPARED: usize = 9;
 
     /// Trains in this process and prints resident and allocated KiB.
     fn measure() {
@@ -65,14 +69,18 @@ mod long {
             limit_free_memory();
         }
         let mut sizes = Stream::new(1, "sizes");
-        let mut runs = 0;
-        for end in MEASURED_AFTER {
-            while runs < end {
+        for _ in 0..RUNS / INTERVAL {
+            for _ in 0..INTERVAL / 2 {
                 train(&mut sizes);
-                runs += 2;
             }
             println!("\nmeasured: {} {}", resident_kib(), allocated_kib());
         }
+    }
+
+    fn median(numbers: &[f64]) -> f64 {
+        let mut sorted = numbers.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        sorted[sorted.len() / 2]
     }
 
     /// Without a limit of free memory, resident memory would grow from 4 to 8 or 12 MB over 300 runs.
@@ -87,13 +95,18 @@ mod long {
         command.args([test, "--exact", "--nocapture", "--include-ignored"]).env(MEASURED, "1");
         let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
         let lines = text.lines().filter_map(|line| line.strip_prefix("measured: "));
-        let numbers: Vec<(f64, f64)> = lines
+        let (resident, allocated): (Vec<f64>, Vec<f64>) = lines
             .map(|line| line.split_once(' ').unwrap())
-            .map(|(resident, allocated)| (resident.parse().unwrap(), allocated.parse().unwrap()))
-            .collect();
-        println!("resident and allocated KiB after {MEASURED_AFTER:?} runs: {numbers:?}");
-        let [first, .., last] = numbers[..] else { panic!("{text}") };
-        assert!(last.0 < 1.1 * first.0, "resident: {numbers:?}");
-        assert!(last.1 < 1.1 * first.1, "allocated: {numbers:?}");
+            .map(|(resident, allocated)| {
+                (resident.parse::<f64>().unwrap(), allocated.parse::<f64>().unwrap())
+            })
+            .unzip();
+        assert_eq!(resident.len(), RUNS / INTERVAL, "{text}");
+        for (kind, numbers) in [("resident", resident), ("allocated", allocated)] {
+            let first = median(&numbers[..COMPARED]);
+            let last = median(&numbers[numbers.len() - COMPARED..]);
+            println!("{kind} KiB: median {first} at the beginning, {last} at the end: {numbers:?}");
+            assert!(last < 1.1 * first, "{kind}: {numbers:?}");
+        }
     }
 }
