@@ -76,7 +76,7 @@ pub enum Error {
         problem: String,
     },
     /// A node table in which no column has one of the names by which labels are recognised.
-    #[error("{place}: no column is named `label`, `class`, `target` or `y`; columns: {}", .columns.join(", "))]
+    #[error("{place}: no label column; expected one named `label` or `class`, or `target` or `y` without decimal numbers; columns: {}", .columns.join(", "))]
     NoLabelColumn {
         /// The node table.
         place: String,

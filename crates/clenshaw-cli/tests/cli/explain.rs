@@ -114,6 +114,24 @@ fn class_names_are_printed_without_control_characters() {
 }
 
 #[test]
+fn explanations_name_the_classes_of_the_model_if_the_labels_have_changed() {
+    let sandbox = Sandbox::new();
+    write_graph(&sandbox, "person-");
+    sandbox.stdout("train g --model mlp --set max_epochs=5 --out run");
+    let before = sandbox.json("explain run person-17 --json");
+    let nodes = text(&sandbox.read("g/nodes.csv"));
+    // The classes were `old` and `young`; now the first one is `adult`.
+    sandbox.write("g/nodes.csv", &nodes.replace(",young", ",adult"));
+    let after = sandbox.json("explain run person-17 --json");
+    assert_eq!(after["classes"], before["classes"]);
+    assert!(before["classes"].to_string().contains("young"), "{before}");
+    assert!(
+        after["notes"].to_string().contains("has changed since the model was trained"),
+        "{after}"
+    );
+}
+
+#[test]
 fn unknown_nodes_are_errors_that_name_similar_ones() {
     let sandbox = Sandbox::new();
     write_graph(&sandbox, "person-");

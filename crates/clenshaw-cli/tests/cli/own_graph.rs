@@ -189,8 +189,8 @@ fn label_column_is_never_guessed_and_missing_labels_are_reported() {
         sandbox.failure("train it"),
         (
             2,
-            "error: it/nodes.csv: no column is named `label`, `class`, `target` or `y`; \
-             columns: id, age, colour\nhint: choose the column with the classes: --label COLUMN\n"
+            "error: it/nodes.csv: no label column; expected one named `label` or `class`, or `target` or \
+             `y` without decimal numbers; columns: id, age, colour\nhint: choose the column with the classes: --label COLUMN\n"
                 .into()
         )
     );

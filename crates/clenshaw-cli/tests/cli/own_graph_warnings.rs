@@ -60,7 +60,7 @@ fn columns_that_give_the_label_away_are_reported() {
     assert!(page.contains("column `team` determines every known label"), "{page}");
     let (code, error) = sandbox.failure("train g --ignore label");
     assert_eq!(code, 2);
-    assert!(error.contains("no column is named `label`"), "{error}");
+    assert!(error.contains("no label column; expected one named `label`"), "{error}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::assemble::ReadEdges;
 use super::delimited::LineResult;
 use super::edges::parse_weight;
+use crate::data::count;
 use crate::data::schema::WeightChoice;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
@@ -17,8 +18,10 @@ pub(super) struct EdgeAttributes<'a> {
     weight: Option<&'a str>,
     /// Whether the user chose this attribute, as opposed to the usual one.
     is_chosen: bool,
-    /// Whether a value of this attribute has been added.
-    has_weights: bool,
+    /// The number of values of this attribute that have been added, without a default.
+    n_weights: usize,
+    /// Whether a default of this attribute has been added.
+    has_default: bool,
     /// The names of the other attributes, except [`IDENTIFIERS`].
     unused: BTreeSet<String>,
 }
@@ -31,20 +34,30 @@ impl<'a> EdgeAttributes<'a> {
             WeightChoice::Unused => None,
         };
         let is_chosen = matches!(weights, WeightChoice::Column(_));
-        Self { weight, is_chosen, has_weights: false, unused: BTreeSet::new() }
+        Self { weight, is_chosen, n_weights: 0, has_default: false, unused: BTreeSet::new() }
     }
 
-    /// Adds a value or a default of an attribute: stores it in `weight` if it is the attribute with the
+    /// Adds the value of an attribute of an edge: stores it in `weight` if it is the attribute with the
     /// weights, otherwise ignores it; [`Self::finish`] reports the names of ignored attributes. An error if a
     /// weight is invalid.
     pub fn add(&mut self, name: &str, value: &str, weight: &mut f32) -> LineResult<()> {
         if self.weight == Some(name) {
-            self.has_weights = true;
+            self.n_weights += 1;
             *weight = parse_weight(value)?;
         } else if !IDENTIFIERS.contains(&name) && !self.unused.contains(name) {
             self.unused.insert(name.to_owned());
         }
         Ok(())
+    }
+
+    /// Adds the default of an attribute of edges, as [`Self::add`] does with a value.
+    pub fn add_default(&mut self, name: &str, default: &str, weight: &mut f32) -> LineResult<()> {
+        if self.weight == Some(name) {
+            self.has_default = true;
+            *weight = parse_weight(default)?;
+            return Ok(());
+        }
+        self.add(name, default, weight)
     }
 
     /// Adds the default of an attribute of nodes and edges: stores it in `weight` if it is the attribute with the
@@ -56,20 +69,32 @@ impl<'a> EdgeAttributes<'a> {
         weight: &mut f32,
     ) -> LineResult<()> {
         match self.weight == Some(name) && !default.is_empty() {
-            true => self.add(name, default, weight),
+            true => self.add_default(name, default, weight),
             false => Ok(()),
         }
     }
 
-    /// Adds the source of the weights, and a note on unused attributes, to `edges`; an error if the user chose
-    /// an attribute that has not been added.
+    /// Adds the source of the weights, a warning about edges without a weight, and a note on unused attributes to
+    /// `edges`; an error if the user chose an attribute that has not been added.
     pub fn finish(self, place: &str, edges: &mut ReadEdges) -> Result<()> {
         let name = self.weight.unwrap_or_default();
-        if self.is_chosen && !self.has_weights {
+        let has_weights = self.n_weights > 0 || self.has_default;
+        if self.is_chosen && !has_weights {
             let known = self.unused.iter().map(String::as_str);
             return Err(Error::unknown("edge attribute", name, known).with_place(place));
         }
-        if self.has_weights {
+        let n_edges = edges.n_listed + edges.n_loops + edges.n_zero_weights;
+        if has_weights && !self.has_default && self.n_weights < n_edges {
+            let edges_without = count(
+                n_edges - self.n_weights,
+                "edge without the attribute",
+                "edges without the attribute",
+            );
+            edges
+                .warnings
+                .push(format!("{place}: {edges_without} `{name}`; the weight is set to 1"));
+        }
+        if has_weights {
             edges.weight_source = format!("attribute `{name}`");
         }
         if !self.unused.is_empty() {

@@ -196,7 +196,8 @@ impl<'a> GexfParser<'a> {
             self.with_default.push(number);
         }
         if let Some(title) = self.open_edge_attribute.as_ref().filter(|_| !text.is_empty()) {
-            let added = self.graph.edge_attributes.add(title, text, &mut self.default_weight);
+            let added =
+                self.graph.edge_attributes.add_default(title, text, &mut self.default_weight);
             added.map_err(|problem| self.place.error(self.at, problem))?;
         }
         Ok(())

@@ -162,7 +162,7 @@ impl<'a> GraphmlParser<'a> {
                 KeyScope::Edges if !key.default.is_empty() => {
                     let (attributes, weight) =
                         (&mut self.graph.edge_attributes, &mut self.default_weight);
-                    attributes.add(&key.name, &key.default, weight)
+                    attributes.add_default(&key.name, &key.default, weight)
                 }
                 KeyScope::Edges | KeyScope::Other => Ok(()),
             };

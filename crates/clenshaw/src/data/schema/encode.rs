@@ -1,7 +1,7 @@
 //! Encodes the rows of a table as features, labels and a split, according to a schema.
 
 use super::cell::{self, is_missing};
-use super::infer::{Labels, infer};
+use super::infer::{Labels, identifies_rows, infer};
 use super::{ColumnRole, NumberFormat, Schema, TableOptions};
 use crate::data::class_labels::{ClassLabels, encode_labels};
 use crate::data::split::part_named;
@@ -40,7 +40,7 @@ pub(crate) fn encode(table: &TextTable, options: &TableOptions) -> Result<Encode
     let find = |role: &ColumnRole| {
         schema.columns.iter().position(|column| column.role == *role).map(|i| &table.columns[i])
     };
-    let (names, numbers) = node_names(table, find(&ColumnRole::Id), &mut warnings)?;
+    let (names, numbers) = node_names(table, &schema, find(&ColumnRole::Id), &mut warnings)?;
     let labels = encode_labels(find(&ColumnRole::Label).expect("the label is required").cells());
     let ClassLabels { y, class_names, warnings: label_warnings } = labels;
     warnings
@@ -132,7 +132,7 @@ pub(crate) fn encode_with_schema(
         None => vec![None; table.n_rows()],
         Some(column) => known_labels(column, class_names, &mut warn),
     };
-    let (names, numbers) = node_names(table, id, &mut warnings)?;
+    let (names, numbers) = node_names(table, schema, id, &mut warnings)?;
     let (class_names, schema) = (class_names.to_vec(), schema.clone());
     Ok(EncodedNodes { names, numbers, x, y, class_names, split: None, warnings, schema })
 }
@@ -187,6 +187,7 @@ fn known_labels(
 /// occurs twice.
 fn node_names(
     table: &TextTable,
+    schema: &Schema,
     id: Option<&TextColumn>,
     warnings: &mut Vec<String>,
 ) -> Result<(Vec<String>, HashMap<String, u32>)> {
@@ -194,7 +195,16 @@ fn node_names(
         None if table.ids.is_some() => table.ids.clone().unwrap_or_default(),
         Some(column) => column.cells().map(str::to_owned).collect(),
         None => {
-            warnings.push(format!("{}: no id column; nodes are numbered from 0", table.place));
+            let ignored = schema.columns.iter().filter(|column| column.role == ColumnRole::Ignored);
+            let candidate = ignored
+                .filter_map(|column| table.find(&column.name))
+                .find(|&column| identifies_rows(table, column));
+            let advice = candidate.map_or_else(String::new, |column| {
+                let name = &table.columns[column].name;
+                format!("; if `{name}` contains the names of the nodes, choose it as the id, and do not ignore it")
+            });
+            warnings
+                .push(format!("{}: no id column; nodes are numbered from 0{advice}", table.place));
             (0..table.n_rows()).map(|node| node.to_string()).collect()
         }
     };

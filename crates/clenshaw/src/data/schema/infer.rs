@@ -87,7 +87,42 @@ pub(crate) fn infer(
     };
     let columns: Vec<ColumnSchema> = table.columns.iter().enumerate().map(column).collect();
     warnings.extend(suspicious_names(table, &columns));
+    if labels == Labels::Required {
+        warnings.extend(unused_choices(table, options, &columns)?);
+    }
     Ok((Schema { columns, structural: None, weight: options.weight.clone() }, warnings))
+}
+
+/// Returns warnings about columns that the user chose as features or categories and that are not used. An error if
+/// such a column is the id, the label or a part of the split, or is also to be ignored.
+fn unused_choices(
+    table: &TextTable,
+    options: &TableOptions,
+    columns: &[ColumnSchema],
+) -> Result<Vec<String>> {
+    let mut warnings = vec![];
+    for name in options.features.iter().chain(&options.category) {
+        let Some(index) = table.find(name) else { continue };
+        let column = &columns[index];
+        let other = match &column.role {
+            ColumnRole::Number { .. } | ColumnRole::Category { .. } => continue,
+            ColumnRole::Ignored if column.reason != IGNORED_BY_USER => {
+                let (name, reason) = (&column.name, &column.reason);
+                let place = &table.place;
+                warnings.push(format!("{place}: the chosen column `{name}` is not used: {reason}"));
+                continue;
+            }
+            ColumnRole::Ignored => "to be ignored",
+            ColumnRole::Id => "the id",
+            ColumnRole::Label => "the label",
+            ColumnRole::Split | ColumnRole::Mask { .. } => "a part of the split",
+        };
+        let name = &column.name;
+        return Err(table.error(format!(
+            "column `{name}` is chosen as a feature, but is also {other}; expected one role"
+        )));
+    }
+    Ok(warnings)
 }
 
 /// Returns warnings about features that have the name of a label and no decimal numbers, and about names that
@@ -203,7 +238,7 @@ impl SpecialColumns {
 
 /// Whether the cells of a column can be the names of nodes: none is missing, occurs twice or is a decimal
 /// number.
-fn identifies_rows(table: &TextTable, column: usize) -> bool {
+pub(super) fn identifies_rows(table: &TextTable, column: usize) -> bool {
     let Some(column) = table.columns.get(column) else { return false };
     let mut seen = HashSet::new();
     let distinct = column.cells().all(|cell| !is_missing(cell) && seen.insert(cell));

@@ -107,12 +107,11 @@ fn few_cells_that_are_not_numbers_count_as_missing() {
 #[test]
 fn label_is_never_guessed() {
     let error = encode_error("id,age,town\na,1,York\nb,2,Bath\n");
-    let expected =
-        "nodes: no column is named `label`, `class`, `target` or `y`; columns: id, age, town";
+    let expected = "nodes: no label column; expected one named `label` or `class`, or `target` or `y` without decimal numbers; columns: id, age, town";
     assert_eq!(error, expected);
     // `y` is a coordinate here.
     let error = encode_error("id,x,y\na,1.5,0.5\nb,2.5,1.5\n");
-    assert!(error.starts_with("nodes: no column is named"), "{error}");
+    assert!(error.starts_with("nodes: no label column; expected"), "{error}");
     assert_eq!(
         kinds("id,x,y,label\na,1.5,0.5,c\nb,2.5,1.5,d\n"),
         ["id", "number", "number", "label"]
@@ -156,6 +155,45 @@ fn chosen_label_cannot_have_another_role() {
              one role"
         );
     }
+}
+
+#[test]
+fn chosen_features_that_are_not_used_are_reported() {
+    let row = |i: usize| format!("n{i},text {i},{i},{}\n", ["c", "d"][i % 2]);
+    let rows: String = (0..120).map(row).collect();
+    let table = text_table(&format!("id,text,who,label\n{rows}")).unwrap();
+    let chosen = |features: &[&str], ignore: &[&str]| {
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let options = TableOptions {
+            features: names(features),
+            ignore: names(ignore),
+            ..TableOptions::default()
+        };
+        encode(&table, &options)
+    };
+    let warnings = chosen(&["text", "who"], &[]).unwrap().warnings;
+    let expected =
+        "nodes: the chosen column `text` is not used: too many different values: more than 100";
+    assert_eq!(warnings, [expected]);
+    for (features, ignore, role) in
+        [("label", "", "the label"), ("id", "", "the id"), ("who", "who", "to be ignored")]
+    {
+        let ignore = if ignore.is_empty() { vec![] } else { vec![ignore] };
+        let expected = format!(
+            "nodes: column `{features}` is chosen as a feature, but is also {role}; expected one role"
+        );
+        assert_eq!(chosen(&[features], &ignore).unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn columns_that_may_be_ids_are_named_if_nodes_are_numbered() {
+    let rows: String =
+        (0..30).map(|i| format!("{}.5,{},{}\n", i / 3, 29 - i, ["c", "d"][i % 2])).collect();
+    let warnings = encoded(&format!("x,person,label\n{rows}")).warnings;
+    let expected = "nodes: no id column; nodes are numbered from 0; if `person` contains the names of the nodes, \
+                    choose it as the id, and do not ignore it";
+    assert!(warnings.contains(&expected.to_owned()), "{warnings:?}");
 }
 
 #[test]

@@ -53,7 +53,8 @@ pub(super) fn draw(
         is_centre: u as usize == node,
     };
     let order = explainer.classes_by_probability(node);
-    let names = &explainer.dataset.class_names;
+    // The labels of the nodes are classes of the graph, which may have changed since training.
+    let names = explainer.model.class_names();
     NeighbourhoodDrawing {
         title: format!(
             "{}: {} rather than {}",
@@ -63,7 +64,7 @@ pub(super) fn draw(
         ),
         nodes: nodes.iter().zip(&layout.positions).map(drawn).collect(),
         edges: layout.edges,
-        class_names: names.iter().map(|name| short(name)).collect(),
+        class_names: explainer.dataset.class_names.iter().map(|name| short(name)).collect(),
     }
 }
 

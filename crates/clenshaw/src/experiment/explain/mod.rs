@@ -143,7 +143,7 @@ impl<'a> Explainer<'a> {
         split: &'a Split,
         probabilities: &'a Mat<f32>,
     ) -> Result<Self> {
-        if dataset.n_classes() < 2 {
+        if model.class_names().len() < 2 {
             let problem = "an explanation compares classes; expected at least two".into();
             return Err(Error::Data { place: dataset.name.clone(), problem });
         }
@@ -178,7 +178,7 @@ impl<'a> Explainer<'a> {
         let (nodes, other_nodes) = self.strongest_nodes(&attribution, &distances);
         let drawing = drawing::draw(self, node, &attribution, &distances);
         let class = |&class: &usize| ClassProbability {
-            class: self.dataset.class_names[class].clone(),
+            class: self.model.class_names()[class].clone(),
             probability: self.probabilities[(node, class)],
             score: attribution.scores[class],
         };
@@ -219,7 +219,8 @@ impl<'a> Explainer<'a> {
         self.dataset.y[node].map(|class| self.dataset.class_names[class as usize].clone())
     }
 
-    /// The classes, the most likely first; in a tie, the lower one first.
+    /// The classes of the model, the most likely first; in a tie, the lower one first. If the labels have changed since
+    /// training, the graph may have other classes.
     fn classes_by_probability(&self, node: usize) -> Vec<usize> {
         let row = self.probabilities.row(node);
         let mut order: Vec<usize> = (0..row.len()).collect();
@@ -263,7 +264,7 @@ impl<'a> Explainer<'a> {
             index: node,
             hop: distances[node],
             label: self.label(node),
-            predicted: self.dataset.class_names[self.classes_by_probability(node)[0]].clone(),
+            predicted: self.model.class_names()[self.classes_by_probability(node)[0]].clone(),
             part: self.parts[node],
             contribution,
         };

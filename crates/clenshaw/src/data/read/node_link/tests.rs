@@ -37,7 +37,10 @@ fn reads_networkx_files() {
                 "the edges in the file are directed; the directions are not used"
             ]
         );
-        assert!(dataset.warnings.is_empty());
+        assert_eq!(
+            dataset.warnings,
+            ["x.json: 1 edge without the attribute `weight`; the weight is set to 1"]
+        );
     }
 }
 
