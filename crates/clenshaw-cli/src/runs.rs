@@ -94,6 +94,11 @@ impl RunSubcommand for Runs {
 
 impl List {
     fn run(self) -> Result<()> {
+        // The default folder is created by the first run.
+        if !self.folder.is_dir() && self.folder != Path::new(run_folder::RUNS) {
+            let (place, problem) = (self.folder.display().to_string(), "no such folder".to_owned());
+            return Err(Error::Data { place, problem });
+        }
         let mut folders = run_folder::list(&self.folder)?;
         folders.sort_by_key(|folder| run_folder::modified(folder));
         let runs: Vec<Json> = folders.iter().map(|folder| overview(folder)).collect();

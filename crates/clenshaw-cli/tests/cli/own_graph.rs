@@ -505,6 +505,7 @@ fn all_paths_to_a_graph_give_the_same_run_folder() {
     assert!(sandbox.stdout("runs show hidden").contains("[hyper]"));
     sandbox.stdout("runs rm hidden");
     assert_eq!(sandbox.stdout("runs"), "no runs in runs\n");
+    assert_eq!(sandbox.failure("runs list nope"), (2, "error: nope: no such folder\n".into()));
     let (code, message) = sandbox.failure("predict latest");
     assert_eq!((code, message), (2, "error: latest: there are no runs in `runs` yet\n".into()));
 }

@@ -106,6 +106,8 @@ fn unused_choices(
         let column = &columns[index];
         let other = match &column.role {
             ColumnRole::Number { .. } | ColumnRole::Category { .. } => continue,
+            // The values of a label are categories anyway.
+            ColumnRole::Label if !options.features.contains(name) => continue,
             ColumnRole::Ignored if column.reason != IGNORED_BY_USER => {
                 let (name, reason) = (&column.name, &column.reason);
                 let place = &table.place;

@@ -171,6 +171,8 @@ fn chosen_features_that_are_not_used_are_reported() {
         };
         encode(&table, &options)
     };
+    let category = TableOptions { category: vec!["label".into()], ..TableOptions::default() };
+    assert!(encode(&table, &category).is_ok());
     let warnings = chosen(&["text", "who"], &[]).unwrap().warnings;
     let expected =
         "nodes: the chosen column `text` is not used: too many different values: more than 100";
