@@ -6,7 +6,7 @@ use super::differentiate::{Differentiated, Gradients, TrainingForm};
 use super::fuse::{PassMode, training_matches_evaluation};
 use super::instr::{Buf, Listing};
 use super::lower::lower;
-use super::record::Tape;
+use super::record::{Tape, aligned_ranges};
 use super::replay::Plan;
 use super::schedule::schedule;
 use super::value::{NodeId, Var};
@@ -88,6 +88,7 @@ impl<'a> Compilation<'a> {
         Plan {
             identity: Arc::new(()),
             params: tape.params.clone(),
+            inputs: aligned_ranges(tape.inputs.iter().map(|(rows, cols)| rows * cols)),
             train: schedule(training, &kept, sparse_rows),
             evaluate: schedule(evaluate, &scores, sparse_rows),
             logits: scores[0],

@@ -11,6 +11,7 @@
 //! schedule        stages, chunks of rows, addresses of buffers                 instructions -> Program
 //! constants       features and operators in the plan's precision and order of nodes
 //! compile         runs the passes for all programs of a plan                  Tape -> Plan
+//! inputs          matrices that can be changed between two steps
 //! replay          Plan and Workspace; runs a Program without allocating
 //! execute         one instruction on one block of rows
 //! ```
@@ -35,6 +36,7 @@ mod schedule;
 mod targets;
 mod constants;
 mod compile;
+mod inputs;
 mod replay;
 mod execute;
 mod thread_team;

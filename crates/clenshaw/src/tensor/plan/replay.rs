@@ -4,6 +4,7 @@ use super::ThreadTeam;
 use super::constants::Constants;
 use super::cost::PhaseTimer;
 use super::execute::{Memory, ThreadContext};
+use super::inputs::{Inputs, inputs_len};
 use super::instr::{Buf, ReduceInto};
 use super::record::{Init, Param, param_ranges};
 use super::schedule::{Program, Slot, blocks};
@@ -20,6 +21,8 @@ pub struct Plan<T> {
     /// Identifies the workspaces of this plan; those of other plans may be too small.
     pub(super) identity: Arc<()>,
     pub(super) params: Vec<Param>,
+    /// The range of each input of the tape among the inputs of a workspace.
+    pub(super) inputs: Vec<Range<usize>>,
     pub(super) train: Program,
     pub(super) evaluate: Program,
     /// The scores, in `evaluate`.
@@ -54,6 +57,7 @@ pub struct Workspace<T> {
     partials: AlignedVec<T>,
     /// The gradient of every parameter, in the layout of the parameter vector.
     grads: AlignedVec<T>,
+    pub(super) inputs: Inputs<T>,
     team: ThreadTeam,
 }
 
@@ -140,7 +144,8 @@ impl<T: Real> Plan<T> {
 
     /// The size of a single-threaded workspace in bytes, without gradients and parameters.
     pub fn workspace_bytes(&self) -> usize {
-        let numbers = self.longest(|p| p.arena_len)
+        let numbers = inputs_len(&self.inputs)
+            + self.longest(|p| p.arena_len)
             + self.longest(|p| p.scratch_len)
             + self.longest(|p| p.partial_len);
         numbers * size_of::<T>() + self.longest(|p| p.mask_len) * size_of::<u64>()
@@ -189,6 +194,7 @@ impl<T: Real> Plan<T> {
             masks,
             partials: AlignedVec::try_zeros(self.longest(|p| p.partial_len))?,
             grads: AlignedVec::try_zeros(self.param_len())?,
+            inputs: Inputs::try_zeros(&self.inputs)?,
             team,
         })
     }
@@ -309,6 +315,7 @@ impl<T: Real> Plan<T> {
             partials: work.partials.as_mut_ptr(),
             grads: work.grads.as_mut_ptr(),
             params: params.as_ptr(),
+            inputs: work.inputs.values.as_ptr(),
         };
         for stage in &program.stages {
             let context =
