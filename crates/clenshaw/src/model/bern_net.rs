@@ -33,6 +33,8 @@ pub static INFO: ModelInfo = ModelInfo {
         head::WD,
         decoupled::NO_WD_PROP,
         decoupled::ASYMMETRIC,
+        decoupled::PRECOMPUTE,
+        decoupled::BATCH_SIZE,
     ],
     training: &MEAN_200,
     inductive: true,
@@ -40,6 +42,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &decoupled::GROUPS,
     build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),
     filter: Some(|weights, hp| polynomial(hp).response(weights)),
+    precompute: Some(|hp| polynomial(hp).terms()),
 };
 
 fn polynomial(hp: &Params) -> PolynomialFilter {

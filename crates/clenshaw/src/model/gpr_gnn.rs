@@ -44,6 +44,8 @@ pub static INFO: ModelInfo = ModelInfo {
         head::WD,
         decoupled::NO_WD_PROP,
         decoupled::ASYMMETRIC,
+        decoupled::PRECOMPUTE,
+        decoupled::BATCH_SIZE,
     ],
     training: &MEAN_200,
     inductive: true,
@@ -51,6 +53,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &[head::DENSE, OptimiserGroup { rate: "lr", ..decoupled::PROP }],
     build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),
     filter: Some(|weights, hp| polynomial(hp).response(weights)),
+    precompute: Some(|hp| polynomial(hp).terms()),
 };
 
 choices! {

@@ -7,6 +7,7 @@ mod step_timing;
 mod fit;
 mod forecast;
 mod weights;
+mod precompute;
 mod trained_model;
 mod trainer;
 mod attribution;
