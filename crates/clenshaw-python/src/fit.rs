@@ -180,12 +180,12 @@ fn result(
         return Err(error.unwrap_or_else(|| data_error("no epoch was trained".into())));
     }
     let seconds = fit.seconds();
-    let (best, scores, model, response) = py.detach(|| {
+    let (best, scores, model, response) = py.detach(|| -> PyResult<_> {
         let (best, weights) = fit.best();
         let model = TrainedModel::new(setup, weights, fit.provenance());
         let response = fit.best_filter().map(|filter| ResponsePoints::new(&filter));
-        (best, fit.best_scores(), model, response)
-    });
+        Ok((best, fit.best_scores().map_err(to_python)?, model, response))
+    })?;
     Ok(FitResult {
         history: fit.history().to_vec(),
         filters: fit.filters().to_vec(),

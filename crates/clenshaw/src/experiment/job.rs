@@ -178,7 +178,7 @@ impl<'a> ActiveJob<'a> {
         self.emit(RunEvent::Started { run: i, seed, max_epochs, epochs_done });
         self.train(&mut fit, i, seed)?;
 
-        let outcome = fit.outcome();
+        let outcome = fit.outcome()?;
         let record = self.record(seed, split, &outcome, &fit)?;
         if let Some(folder) = folder {
             folder.finish_run(seed, self.files(split, outcome, &record, fit.setup()))?;

@@ -41,7 +41,7 @@ pub(super) fn check_recording(dataset: &Dataset, info: &ModelInfo) -> Result<()>
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryForecast {
     /// Activations, gradients, masks and partial sums: what [`Plan::workspace`](crate::tensor::Plan::workspace)
-    /// allocates.
+    /// allocates. With a precomputed filter, also copies of the rows of labelled nodes.
     pub workspace: u64,
     /// Current and best parameters, the moments of the optimiser, and a checkpoint of them.
     pub parameters: u64,
@@ -59,9 +59,9 @@ impl MemoryForecast {
 impl Setup {
     /// The memory that a run with this number of threads will allocate.
     pub fn memory_forecast(&self, threads: usize) -> MemoryForecast {
-        let (plan, (n, c)) = (self.plan(), self.plan().shape());
+        let (plan, n, c) = (self.plan(), self.dataset().graph.n_nodes(), self.plan().shape().1);
         MemoryForecast {
-            workspace: plan.allocated_bytes(threads) as u64,
+            workspace: plan.allocated_bytes(threads) as u64 + self.bytes_of_copies(),
             parameters: (PARAMETER_COPIES * plan.param_len() * size_of::<f32>()) as u64,
             results: (n * c * (2 * size_of::<f32>() + CSV_BYTES) + VALUE_BYTES * plan.values_len())
                 as u64,

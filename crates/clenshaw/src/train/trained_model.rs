@@ -347,7 +347,7 @@ mod tests {
         let setup = Arc::new(Setup::new(dataset, info, hp).unwrap());
         let mut fit = Fit::new(setup.clone(), &split, 0, 1).unwrap();
         fit.run_to_end().unwrap();
-        let outcome = fit.outcome();
+        let outcome = fit.outcome().unwrap();
         let model = TrainedModel::new(&setup, &outcome.weights, ModelProvenance::default());
         (model, outcome.probabilities)
     }

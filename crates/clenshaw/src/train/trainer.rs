@@ -91,7 +91,7 @@ impl<'a> Trainer<'a> {
         let setup = Arc::new(Setup::new(dataset, self.info, self.hp)?);
         let mut fit = Fit::new(setup.clone(), &split, self.seed, self.threads)?;
         fit.run(|_, epoch| (self.on_epoch)(epoch))?;
-        let outcome = fit.outcome();
+        let outcome = fit.outcome()?;
         let model = TrainedModel::new(fit.setup(), &outcome.weights, fit.provenance());
         Ok(TrainedRun { setup, split, outcome, model })
     }
