@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::filter::FilterTerms;
 use crate::graph::{operator, unordered_operator};
 use crate::hyper::Params;
-use crate::model::{BATCH_SIZE_KEY, ModelInfo, Net};
+use crate::model::{ModelInfo, Net};
 use crate::tensor::{Sparse, Var};
 use std::borrow::Cow;
 
@@ -59,14 +59,13 @@ pub(super) fn precompute(
 
 /// [`record`] for a batch of rows of precomputed matrices.
 pub(super) fn record_batch(
-    dataset: &Dataset,
     info: &ModelInfo,
     hp: &Params,
-    n_matrices: usize,
+    (n_rows, n_features): (usize, usize),
+    n_classes: usize,
 ) -> Result<(Net, Var)> {
-    let n_rows = dataset.graph.n_nodes().min(hp.int(BATCH_SIZE_KEY));
-    let net = Net::precomputed((n_rows, dataset.x.n_cols()), n_matrices, dataset.n_classes());
-    build(net, info, hp)
+    let terms = info.precomputed_terms(hp).expect("the model has a precomputed filter");
+    build(Net::precomputed((n_rows, n_features), terms.n_matrices(), n_classes), info, hp)
 }
 
 /// Records the equations of the model on this net.

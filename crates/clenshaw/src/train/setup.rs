@@ -8,7 +8,9 @@ use crate::error::{Error, Result};
 use crate::filter::{Filter, Response};
 use crate::graph::edge_homophily;
 use crate::hyper::{HyperParam, Params, Value};
-use crate::model::{ASYMMETRIC_KEY, FILTER_GROUP, HOMOPHILY_KEY, ModelInfo, OptimiserKind};
+use crate::model::{
+    ASYMMETRIC_KEY, BATCH_SIZE_KEY, FILTER_GROUP, HOMOPHILY_KEY, ModelInfo, OptimiserKind,
+};
 use crate::rng::Stream;
 use crate::tensor::{
     AlignedVec, Mat, Optimiser, OptimiserSettings, Plan, RUNNING, Real, Targets, UpdateRule,
@@ -103,7 +105,9 @@ impl Setup {
         let (terms, (net, logits)) = match info.precomputed_terms(&hp) {
             Some(filter) => {
                 let terms = precompute(&dataset, info, &scaler, &filter, options)?;
-                let recorded = record_batch(&dataset, info, &hp, filter.n_matrices())?;
+                let n_rows = dataset.graph.n_nodes().min(hp.int(BATCH_SIZE_KEY));
+                let shape = (n_rows, dataset.x.n_cols());
+                let recorded = record_batch(info, &hp, shape, dataset.n_classes())?;
                 (Some(Arc::new(terms)), recorded)
             }
             None => {

@@ -185,7 +185,7 @@ fn a_damaged_file_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     drop(setup(info, 16, &in_files(folder.path())));
     let terms = folder.path().read_dir().unwrap().next().unwrap().unwrap().path();
-    let file = terms.join("columns-0-2.terms");
+    let file = terms.join("columns-0-4.terms");
     let mut bytes = std::fs::read(&file).unwrap();
     for (change, problem) in [(true, "its checksum is wrong"), (false, "its length is wrong")] {
         match change {
@@ -196,7 +196,7 @@ fn a_damaged_file_is_reported() {
         let options = in_files(folder.path());
         let result = Setup::precomputing(dataset(), info, settings(info, 16), &options);
         let error = result.map(drop).unwrap_err().to_string();
-        assert!(error.contains("columns-0-2.terms") && error.contains(problem), "{error}");
+        assert!(error.contains("columns-0-4.terms") && error.contains(problem), "{error}");
     }
 }
 
@@ -225,7 +225,7 @@ fn a_resumed_run_ends_with_the_bits_of_an_uninterrupted_one() {
         let start = || Fit::new(setup.clone(), &split, 3, 1).unwrap();
         let (mut whole, mut stopped, mut resumed) = (start(), start(), start());
         whole.run_to_end().unwrap();
-        (0..2).for_each(|_| drop(stopped.epoch().unwrap()));
+        (0..2).for_each(|_| _ = stopped.epoch().unwrap());
         resumed.restore("checkpoint", &stopped.checkpoint()).unwrap();
         resumed.run_to_end().unwrap();
         let [whole, resumed] = [whole, resumed].map(|mut fit| bits(&fit.outcome().unwrap()));
@@ -289,8 +289,7 @@ fn a_diverging_epoch_leaves_the_state_before_it() {
         let data::Features::Dense(x) = &mut data.x else { panic!("csbm has dense features") };
         let start = node as usize * N_FEATURES;
         x.as_mut_slice()[start..start + N_FEATURES].fill(f32::MAX);
-        let mut fit =
-            Fit::new(Setup::new(data, info, hp.clone()).unwrap(), &split, 0, 1).unwrap();
+        let mut fit = Fit::new(Setup::new(data, info, hp.clone()).unwrap(), &split, 0, 1).unwrap();
         let before = state(&mut fit);
         let error = fit.epoch().unwrap_err();
         assert!(matches!(error, Error::Diverged { epoch: 1, .. }), "{error}");
