@@ -11,7 +11,7 @@
 
 use super::{Basis, Filter, RecurrenceStep, multiply_row};
 use crate::parallel;
-use crate::tensor::Operator;
+use crate::tensor::{AlignedVec, Operator, RecurrenceStepRows, StepFactors, dispatch};
 
 /// The widths of blocks of columns, in descending order. A row of 16 columns in f32 fills one cache line.
 pub(crate) const BLOCK_WIDTHS: [usize; 5] = [16, 8, 4, 2, 1];
@@ -82,14 +82,15 @@ impl FilterTerms {
     pub(crate) fn compute<E>(
         &self,
         p: &Operator,
-        (x, width): (Vec<f32>, usize),
+        (x, width): (AlignedVec<f32>, usize),
         threads: usize,
         mut on_matrix: impl FnMut(usize, &[f32]) -> Result<(), E>,
         mut on_term: impl FnMut() -> Result<(), E>,
     ) -> Result<(), E> {
         assert_eq!(x.len(), p.n_nodes() * width, "filter terms: expected one row per node");
-        let mut sum = self.combination.as_ref().map(|_| vec![0.0; x.len()]);
-        let (mut current, mut previous) = (x, vec![0.0; p.n_nodes() * width]);
+        let mut sum = self.combination.as_ref().map(|_| AlignedVec::zeros(x.len()));
+        let mut previous = AlignedVec::zeros(x.len());
+        let mut current = x;
         for k in 0..self.n_terms() {
             match (&mut sum, &self.combination) {
                 (Some(sum), Some(c)) => add_scaled(sum, c[k], &current, threads),
@@ -147,33 +148,11 @@ fn advance_block<const W: usize>(
             (rows, part)
         })
         .collect();
-    parallel::map(threads, parts, |(rows, part)| {
-        for (i, row) in rows.zip(part) {
-            advance_row(p, step, current, i, row);
-        }
+    let RecurrenceStep { a, b, c } = step;
+    parallel::map(threads, parts, |(rows, out)| {
+        let factors = StepFactors { a, b, c };
+        dispatch(RecurrenceStepRows { p, factors, rows, x: current, out });
     });
-}
-
-/// Row `i` of the next term, written over that of the previous one.
-fn advance_row<const W: usize>(
-    p: &Operator,
-    step: RecurrenceStep,
-    current: &[[f32; W]],
-    i: usize,
-    row: &mut [f32; W],
-) {
-    let (pattern, scale) = (p.pattern(), p.scale());
-    let mut product = [0.0; W]; // (A diag(scale) current)_i
-    for (&j, e) in pattern.row(i).iter().zip(pattern.offsets()[i]..) {
-        let weight = scale[j as usize] * p.values().map_or(1.0, |values| values[e]);
-        for (sum, x) in product.iter_mut().zip(&current[j as usize]) {
-            *sum += weight * f64::from(*x);
-        }
-    }
-    let a = step.a * scale[i];
-    for ((row, x), product) in row.iter_mut().zip(&current[i]).zip(product) {
-        *row = (a * product + step.b * f64::from(*x) - step.c * f64::from(*row)) as f32;
-    }
 }
 
 #[cfg(test)]
@@ -196,7 +175,7 @@ mod tests {
         operator(&graph, Normalisation::Plain)
     }
 
-    fn signal() -> Vec<f32> {
+    fn signal() -> AlignedVec<f32> {
         let mut stream = Stream::new(5, "test");
         (0..N * WIDTH).map(|_| stream.symmetric(1.0) as f32).collect()
     }
@@ -204,7 +183,7 @@ mod tests {
     fn matrices(
         terms: &FilterTerms,
         p: &Operator,
-        (x, width): (Vec<f32>, usize),
+        (x, width): (AlignedVec<f32>, usize),
         threads: usize,
     ) -> Vec<Vec<f32>> {
         let mut found = vec![];
@@ -219,7 +198,7 @@ mod tests {
 
     /// `phi_k(P) x` by the filter with one coefficient, in f64.
     fn expected(basis: &Basis, p: &Operator, c: Vec<f64>) -> Vec<f64> {
-        let x = Mat::from_vec(N, WIDTH, signal()).cast();
+        let x = Mat::from_vec(N, WIDTH, signal().to_vec()).cast();
         Filter { basis: basis.clone(), coefficients: c }.apply(p, &x).into_vec()
     }
 
@@ -244,7 +223,7 @@ mod tests {
                 let terms = FilterTerms::each(&basis, order);
                 let found = matrices(&terms, &p, (signal(), WIDTH), 2);
                 assert_eq!((found.len(), terms.n_matrices()), (order + 1, order + 1));
-                assert_eq!(found[0], signal());
+                assert_eq!(found[0], *signal());
                 for (k, found) in found.iter().enumerate() {
                     let mut c = vec![0.0; order + 1];
                     c[k] = 1.0;
@@ -279,7 +258,7 @@ mod tests {
                 let columns = |m: &[f32]| {
                     Vec::from_iter(m.chunks(WIDTH).flat_map(|row| row[start..].to_vec()))
                 };
-                let found = matrices(&terms, &p, (columns(&x), width), 2);
+                let found = matrices(&terms, &p, (columns(&x).into_iter().collect(), width), 2);
                 let expected: Vec<Vec<f32>> = whole.iter().map(|m| columns(m)).collect();
                 assert_eq!(found, expected, "{width} columns");
             }

@@ -21,7 +21,8 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "APPNP",
     paper: "Gasteiger, Bojchevski & Günnemann, ICLR 2019, arXiv:1810.05997",
     family: ModelFamily::Spectral,
-    equation: "Z(k) = (1 - alpha) P~ Z(k-1) + alpha Z(0), Z(0) = head(X); out = Z(K)",
+    equation: "Z(k) = (1 - alpha) P~ Z(k-1) + alpha Z(0), Z(0) = head(X); out = Z(K); \
+               with precompute: Z(0) = X, out = head(Z(K))",
     operator: Some(Normalisation::Looped),
     hyper: &[
         decoupled::ORDER,

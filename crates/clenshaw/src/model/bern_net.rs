@@ -21,7 +21,8 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "BernNet",
     paper: "He, Wei, Huang & Xu, NeurIPS 2021, arXiv:2106.10994",
     family: ModelFamily::Spectral,
-    equation: "out = sum_k relu(theta_k) C(K,k)/2^K (2I - L)^(K-k) L^k drop(Z), Z = head(X)",
+    equation: "out = sum_k relu(theta_k) C(K,k)/2^K (2I - L)^(K-k) L^k drop(Z), Z = head(X); \
+               with precompute: out = head(sum_k relu(theta_k) C(K,k)/2^K (2I - L)^(K-k) L^k X)",
     operator: Some(Normalisation::Plain),
     hyper: &[
         decoupled::ORDER,

@@ -19,7 +19,8 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "ChebBase",
     paper: "He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580",
     family: ModelFamily::Spectral,
-    equation: "out = sum_k w_k / max(k,1)^q T_k(L^) drop(Z), Z = head(X)",
+    equation: "out = sum_k w_k / max(k,1)^q T_k(L^) drop(Z), Z = head(X); \
+               with precompute: out = head(sum_k w_k / max(k,1)^q T_k(L^) X)",
     operator: Some(Normalisation::Plain),
     hyper: &concat::<12>(
         &[

@@ -25,7 +25,8 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "GPRGNN",
     paper: "Chien, Peng, Li & Milenkovic, ICLR 2021, arXiv:2006.07988",
     family: ModelFamily::Spectral,
-    equation: "out = sum_k gamma_k P~^k drop(Z), Z = head(X)",
+    equation: "out = sum_k gamma_k P~^k drop(Z), Z = head(X); \
+               with precompute: out = head(sum_k gamma_k P~^k X)",
     operator: Some(Normalisation::Looped),
     hyper: &[
         decoupled::ORDER,

@@ -32,7 +32,8 @@ pub static INFO: ModelInfo = ModelInfo {
     paper: "Wang & Zhang, ICML 2022, arXiv:2205.11172",
     family: ModelFamily::Spectral,
     equation: "out_c = sum_k w_kc g_0...g_(k-1) P_k^(a,b)(P) drop(Z)_c; \
-               Z = drop(X) W + b, g_k = alpha tanh(eta_k)",
+               Z = drop(X) W + b, g_k = alpha tanh(eta_k); \
+               with precompute: Z_j = sum_k w_kj g_0...g_(k-1) P_k^(a,b)(P) X_j, out = drop(Z) W + b",
     operator: Some(Normalisation::Plain),
     hyper: &[
         decoupled::ORDER,

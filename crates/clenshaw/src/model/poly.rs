@@ -35,7 +35,8 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "Polynomial filter",
     paper: "Liao et al., Spectral-GNN-Benchmark, arXiv:2406.09675",
     family: ModelFamily::Spectral,
-    equation: "out = sum_k c_k phi_k(P~) drop(Z), Z = head(X); phi and c by the chosen filter",
+    equation: "out = sum_k c_k phi_k(P~) drop(Z), Z = head(X); phi and c by the chosen filter; \
+               with precompute: out = head(sum_k c_k phi_k(P~) X)",
     operator: Some(Normalisation::Looped),
     hyper: &concat::<16>(
         &[

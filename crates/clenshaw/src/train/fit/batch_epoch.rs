@@ -12,7 +12,8 @@ use super::{Fit, Validation, dropout_stream};
 use crate::error::Result;
 use crate::tensor::Targets;
 
-const ONE_BATCH_PLAN: &str = "a run on batches has batches";
+/// Why [`Fit::batches`] is present.
+const HAS_BATCHES: &str = "only runs with batches have such epochs";
 
 impl Fit {
     /// A step per batch, and an evaluation of the validation nodes.
@@ -35,7 +36,7 @@ impl Fit {
     fn train_batches(&mut self, epoch: usize) -> Result<f64> {
         let setup = self.setup.clone();
         let dropout = dropout_stream(self.seed, epoch);
-        let batches = self.batches.as_ref().expect(ONE_BATCH_PLAN).of_epoch(self.seed, epoch);
+        let batches = self.batches.as_ref().expect(HAS_BATCHES).of_epoch(self.seed, epoch);
         let mut loss = 0.0;
         for (b, nodes) in batches.iter().enumerate() {
             self.load(nodes)?;
@@ -60,14 +61,15 @@ impl Fit {
         let n_classes = setup.plan().shape().1;
         let nodes: Vec<u32> = self.val.iter().map(|(node, _)| *node as u32).collect();
         let mut scores = vec![];
-        for batch in self.batches.as_ref().expect(ONE_BATCH_PLAN).of_nodes(&nodes) {
+        for batch in self.batches.as_ref().expect(HAS_BATCHES).of_nodes(&nodes) {
             self.load(&batch)?;
             let computed = setup.plan().scores(&mut self.work, &self.params);
             scores.extend_from_slice(&computed[..batch.len() * n_classes]);
         }
-        let is_whole = scores.len() == setup.dataset().graph.n_nodes() * n_classes;
+        let n_nodes = setup.dataset().graph.n_nodes();
         let row = |i: usize, node: usize| {
-            let row = if is_whole { node } else { i };
+            // One batch with all nodes, or batches with the validation nodes in their order.
+            let row = if setup.plan().shape().0 == n_nodes { node } else { i };
             &scores[row * n_classes..(row + 1) * n_classes]
         };
         let labelled = self.val.iter().enumerate().map(|(i, &(node, label))| (row(i, node), label));
@@ -76,7 +78,7 @@ impl Fit {
 
     /// Sets the inputs to the rows of these nodes.
     fn load(&mut self, nodes: &[u32]) -> Result<()> {
-        let batches = self.batches.as_mut().expect(ONE_BATCH_PLAN);
+        let batches = self.batches.as_mut().expect(HAS_BATCHES);
         batches.load(&mut self.work, nodes)
     }
 }

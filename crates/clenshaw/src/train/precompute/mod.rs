@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::filter::{BLOCK_WIDTHS, FilterTerms};
 use crate::memory;
 use crate::parallel;
-use crate::tensor::{Operator, Workspace};
+use crate::tensor::{AlignedVec, Operator, Workspace};
 use files::TermFiles;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
@@ -237,9 +237,9 @@ impl TermSource<'_> {
     }
 
     /// The scaled features in these columns, `[n, w]`.
-    fn scaled_columns(self, columns: &Range<usize>, threads: usize) -> Vec<f32> {
+    fn scaled_columns(self, columns: &Range<usize>, threads: usize) -> AlignedVec<f32> {
         let (n, width) = (self.dataset.graph.n_nodes(), columns.len());
-        let mut block = vec![0.0; n * width];
+        let mut block = AlignedVec::zeros(n * width);
         let parts = block.chunks_mut(SCALED_ROWS * width).enumerate();
         parallel::map(threads, parts, |(i, part)| {
             let start = i * SCALED_ROWS;
