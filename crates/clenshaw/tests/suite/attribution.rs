@@ -68,8 +68,7 @@ fn with_features(dataset: &Dataset, change: impl Fn(usize, &mut f32)) -> Dataset
 fn contributions_of_every_model_add_up_to_its_score() {
     let problem = Problem::random(24, 11);
     let data = dataset(&problem);
-    let is_included =
-        |setting: &Setting| is_attributable(setting.info) && !is_precomputed(setting);
+    let is_included = |setting: &Setting| is_attributable(setting.info) && !is_precomputed(setting);
     for setting in every_setting().filter(is_included) {
         let (what, model) = (&setting.what, model(&setting, &data));
         let a = attribution(&model, &data, TARGET);

@@ -2,7 +2,8 @@
 
 use crate::common::assert_close;
 use clenshaw::Error;
-use clenshaw::data::{self, Dataset, Split, SplitKind};
+use clenshaw::data::{self, Dataset, Split, SplitKind, Store};
+use clenshaw::experiment::{self, Request, RunEvent, RunOptions, TrainingJob};
 use clenshaw::graph::operator;
 use clenshaw::hyper::Params;
 use clenshaw::model::{self, BATCH_SIZE_KEY, MODELS, ModelInfo, Net, PRECOMPUTE_KEY};
@@ -14,7 +15,8 @@ use clenshaw::train::{
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 const N_NODES: usize = 150;
 const N_FEATURES: usize = 21;
@@ -300,4 +302,35 @@ fn a_diverging_epoch_leaves_the_state_before_it() {
 /// The parameters and the state of the optimiser.
 fn state(fit: &mut Fit) -> Vec<(String, Mat<f32>)> {
     read_weights("checkpoint", &fit.checkpoint()).unwrap().tensors
+}
+
+#[test]
+fn a_run_folder_contains_the_predictions_of_its_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let mut request = Request::new("csbm:nodes=150,features=21", "cheb-net-ii").unwrap();
+    for (key, value) in [(PRECOMPUTE_KEY, "true"), (BATCH_SIZE_KEY, "40"), ("max_epochs", "3")] {
+        request.set(key, value).unwrap();
+    }
+    let last = Mutex::new(None);
+    let store = Store::new(None);
+    let options = RunOptions {
+        threads: 2,
+        store: &store,
+        resume: true,
+        on_event: &|_, event| {
+            if let RunEvent::Precomputed { progress } = event {
+                *last.lock().unwrap() = Some(progress);
+            }
+        },
+        cancel: &AtomicBool::new(false),
+    };
+    experiment::run(&TrainingJob { request, folder: Some(out.clone()) }, &options).unwrap();
+    let last = last.into_inner().unwrap().unwrap();
+    // Blocks of 16, 4 and 1 columns with eleven terms each.
+    assert_eq!((last.done, last.total), (33, 33));
+    let predictions = experiment::predict(&out, &store, None, None, 1).unwrap();
+    let nodes: Vec<usize> = (0..150).collect();
+    let stored = std::fs::read_to_string(out.join("runs/0/predictions.csv")).unwrap();
+    assert_eq!(predictions.to_csv(&nodes), stored);
 }

@@ -30,7 +30,7 @@ pub(in crate::train) struct RunIdentity {
 }
 
 /// The advice for a checkpoint that cannot be used.
-const START_AGAIN: &str = "delete it to train this run from the start";
+pub(super) const START_AGAIN: &str = "delete it to train this run from the start";
 
 impl Fit {
     /// The state of the run as a safetensors file; a run restored from it has the same results, bit for bit.

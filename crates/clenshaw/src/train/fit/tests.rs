@@ -1,6 +1,6 @@
 //! Tests of the training loop.
 
-use super::checkpoint::CheckpointLog;
+use super::checkpoint::{CheckpointLog, START_AGAIN};
 use super::*;
 use crate::data::{self, SplitKind};
 use crate::model;

@@ -26,6 +26,13 @@ use twox_hash::xxhash3_64::Hasher;
 
 const CHECKSUM_BYTES: u64 = 8;
 
+/// Rows that are at most this far apart in a file are read together: the system reads whole pages anyway, and
+/// further ahead if accesses are consecutive.
+const MAX_GAP_BYTES: usize = 16 << 10;
+
+/// The most rows that are read together, not counting those between them.
+const MAX_PART: usize = 4096;
+
 /// The bytes that are hashed or written at a time.
 const PIECE_BYTES: usize = 1 << 20;
 
@@ -118,19 +125,24 @@ impl TermFiles {
         self.blocks.sort_by_key(|block| block.columns.start);
     }
 
-    /// Reads the rows of these nodes, `[nodes, F]`; rows of consecutive nodes are read together.
+    /// Reads the rows of these nodes, `[nodes, F]`. Rows of nearby nodes that ascend are read together, with those
+    /// between them.
     pub fn read(&self, matrix: usize, nodes: &[u32], out: &mut [f32]) -> Result<()> {
         let n_features = self.shape.n_features;
         for block in &self.blocks {
-            let (columns, mut first) = (&block.columns, 0);
-            for run in nodes.chunk_by(|a, b| a + 1 == *b) {
-                let row = matrix * self.shape.n_nodes + run[0] as usize;
-                let values = block.read_rows(row..row + run.len())?;
-                let rows = out[first * n_features..].chunks_mut(n_features);
-                for (row, values) in rows.zip(values.chunks(columns.len())) {
-                    row[columns.clone()].copy_from_slice(values);
+            let (columns, mut out) = (&block.columns, &mut out[..]);
+            let max_gap = (MAX_GAP_BYTES / (columns.len() * size_of::<f32>())) as u32;
+            let nearby = |a: &u32, b: &u32| a < b && b - a <= max_gap;
+            for part in nodes.chunk_by(nearby).flat_map(|nodes| nodes.chunks(MAX_PART)) {
+                let (first, last) = (part[0] as usize, part[part.len() - 1] as usize);
+                let start = matrix * self.shape.n_nodes;
+                let values = block.read_rows(start + first..start + last + 1)?;
+                let (rows, rest) = out.split_at_mut(part.len() * n_features);
+                for (row, &node) in rows.chunks_mut(n_features).zip(part) {
+                    let values = values[(node as usize - first) * columns.len()..].iter();
+                    row[columns.clone()].iter_mut().zip(values).for_each(|(to, from)| *to = *from);
                 }
-                first += run.len();
+                out = rest;
             }
         }
         Ok(())
@@ -222,4 +234,32 @@ fn columns_of(path: &Path) -> Option<Range<usize>> {
     let (start, end) = name.strip_prefix("columns-")?.strip_suffix(".terms")?.split_once('-')?;
     let columns = start.parse().ok()?..end.parse().ok()?;
     (!columns.is_empty()).then_some(columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_reported_with_what_is_needed() {
+        let path = Path::new("cache/columns-0-16.terms");
+        let io = |kind: ErrorKind| Error::io(path)(kind.into());
+        let error = disk_full(io(ErrorKind::StorageFull), path, 28_160_000_000).to_string();
+        assert!(
+            error.starts_with("cache/columns-0-16.terms: ") && error.contains("28.2 GB"),
+            "{error}"
+        );
+        assert!(error.contains("free disk space") && error.contains("`CLENSHAW_CACHE`"), "{error}");
+        let other = disk_full(io(ErrorKind::PermissionDenied), path, 1);
+        assert!(matches!(other, Error::Io { .. }), "{other}");
+    }
+
+    #[test]
+    fn only_names_of_blocks_are_recognised() {
+        assert_eq!(columns_of(Path::new("a/columns-4-12.terms")), Some(4..12));
+        for name in ["columns-4-4.terms", "columns-4.terms", ".columns-4-12.terms.1-0.partial", "x"]
+        {
+            assert_eq!(columns_of(Path::new(name)), None, "{name}");
+        }
+    }
 }
