@@ -28,7 +28,8 @@ Splits:
   all-labels         all labelled nodes for training, none for testing
   file:PATH          a file with lines `node,part`, where part is train, val or test
   public, geom:N, linkx:N, fixed:N
-                     a split that comes with the graph; `clenshaw data show GRAPH` lists them
+                     one of the splits that come with the graph; `clenshaw data show GRAPH`
+                     lists them
   all                all splits that come with the graph, one per run";
 
 /// The split without `--split`, for the help of the subcommands that have this option, except `auto`.
