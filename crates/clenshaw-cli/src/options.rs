@@ -245,6 +245,22 @@ pub fn setting(text: &str) -> Result<(String, String), &'static str> {
     Ok((key.trim().into(), value.trim().into()))
 }
 
+/// Parses a number of bytes such as `4G`, `1.5GB`, `500M` or `500000000`.
+pub fn bytes(text: &str) -> Result<u64, &'static str> {
+    let text = text.to_ascii_uppercase();
+    let text = text.strip_suffix('B').unwrap_or(&text);
+    let (number, unit) = match text.char_indices().last() {
+        Some((end, 'K')) => (&text[..end], 1e3),
+        Some((end, 'M')) => (&text[..end], 1e6),
+        Some((end, 'G')) => (&text[..end], 1e9),
+        Some((end, 'T')) => (&text[..end], 1e12),
+        _ => (text, 1.0),
+    };
+    let bytes = number.parse::<f64>().ok().map(|number| number * unit);
+    let bytes = bytes.filter(|bytes| (1e6..1e18).contains(bytes)).map(|bytes| bytes as u64);
+    bytes.ok_or("expected a size of at least 1M, such as 4G or 500M")
+}
+
 /// Parses a duration such as `90` (seconds), `90s`, `30m` or `1.5h`.
 pub fn duration(text: &str) -> Result<Duration, &'static str> {
     let (number, unit) = match text.char_indices().last() {

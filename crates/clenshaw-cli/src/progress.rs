@@ -140,7 +140,7 @@ pub fn train_batch(
                 total.inc(costs[i] * epochs_done as u64);
             }
             RunEvent::Epoch { .. } => total.inc(costs[i]),
-            RunEvent::StopRequested => {}
+            RunEvent::StopRequested | RunEvent::Recomputing { .. } => {}
             RunEvent::Finished { run, record } => {
                 let counted = if lock_started().contains(&(i, run)) { record.epochs } else { 0 };
                 total.inc(costs[i] * (max_epochs[i] - counted) as u64);
@@ -182,6 +182,14 @@ impl RunProgress {
         if matches!(event, RunEvent::StopRequested) {
             self.progress.message(interrupt::STOP_REQUESTED);
         }
+        if let RunEvent::Recomputing { additional_work } = event {
+            self.progress.message(&format!(
+                "{}: to save memory, values are computed again in the backward pass: {:.0}% more work per \
+                 epoch, the same results",
+                self.label,
+                100.0 * additional_work
+            ));
+        }
         match self.progress.mode {
             DisplayMode::Silent => {}
             DisplayMode::Lines => {
@@ -195,7 +203,9 @@ impl RunProgress {
                 }
                 RunEvent::Epoch { run, epoch } => self.advance(*run, epoch),
                 RunEvent::Finished { run, .. } => self.finish(*run),
-                RunEvent::Loaded { .. } | RunEvent::StopRequested => {}
+                RunEvent::Loaded { .. }
+                | RunEvent::Recomputing { .. }
+                | RunEvent::StopRequested => {}
             },
         }
     }
@@ -204,7 +214,9 @@ impl RunProgress {
     /// [`LINE_INTERVAL`] has passed since the last one; `now` then becomes the time of the last line.
     fn line(&self, event: &RunEvent<'_>, now: Instant) -> Option<String> {
         let (seed, text) = match event {
-            RunEvent::Loaded { .. } | RunEvent::StopRequested => return None,
+            RunEvent::Loaded { .. } | RunEvent::Recomputing { .. } | RunEvent::StopRequested => {
+                return None;
+            }
             RunEvent::Started { seed, max_epochs, epochs_done: 0, .. } => {
                 (*seed, format!("started, at most {}", output::count(*max_epochs, "epoch")))
             }

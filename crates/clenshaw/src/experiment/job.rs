@@ -84,6 +84,10 @@ impl<'a> ActiveJob<'a> {
         };
         let folder = folder.as_deref().map(open).transpose()?;
         let setup = Setup::new(dataset.clone(), request.model, request.hyper.clone())?;
+        let additional_work = setup.plan().recomputed_fraction();
+        if additional_work > 0.0 {
+            (options.on_event)(index, RunEvent::Recomputing { additional_work });
+        }
         let setup = Arc::new(setup);
         let results = Mutex::new((0..request.runs).map(|_| None).collect());
         let failed = AtomicBool::new(false);

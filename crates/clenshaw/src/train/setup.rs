@@ -29,7 +29,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Fits the scaling to the features, builds the model and compiles it.
+    /// Fits the scaling to the features, builds the model and compiles it. If a run would need more memory than is
+    /// available, the backward pass recomputes values; results do not change.
     ///
     /// # Errors
     /// If features or labels do not fit the graph, see [`Dataset::check_shapes`].
@@ -75,7 +76,9 @@ impl Setup {
         check_recording(&dataset, info)?;
         let (net, logits) = record(&dataset, info, &hp, &scaler, None)?;
         let plan = Plan::compile_with(&net.into_tape(), logits, hp.choice("gather"));
-        Ok(Self { dataset, info, hp, scaler, plan, data_sha256: OnceLock::new() })
+        let mut setup = Self { dataset, info, hp, scaler, plan, data_sha256: OnceLock::new() };
+        setup.fit_into_memory();
+        Ok(setup)
     }
 
     /// The setup of runs on this split: compiled again if the basis of the model depends on the homophily of the
@@ -149,6 +152,10 @@ impl Setup {
     /// The compiled model.
     pub fn plan(&self) -> &Plan<f32> {
         &self.plan
+    }
+
+    pub(super) fn plan_mut(&mut self) -> &mut Plan<f32> {
+        &mut self.plan
     }
 
     /// The training loss: the cross-entropy of the training nodes. All nodes have the same weight or, with
