@@ -55,10 +55,10 @@ score of the predicted class alone.
 
 For models whose scores are affine in a value computed for each node from its own features (mlp,
 appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly, specformer, favard-gnn, h2gcn),
-the contributions of nodes are exact. For all other models, and for features, they are integrated
-gradients from zero features to the actual ones; the printed gap is the total minus the sum of the
-parts. uni-filter cannot be explained; the command ends with an error. docs/explain.md has the
-equations and limits.
+the contributions of nodes are exact. For all other models except uni-filter, and for features, they
+are integrated gradients from zero features to the actual ones; the printed gap is the total minus
+the sum of the parts. Predictions of uni-filter cannot be explained; the command ends with an error.
+docs/explain.md has the equations and limits.
 
 Examples:
   clenshaw explain latest 17

@@ -39,11 +39,11 @@ use std::process::ExitCode;
 /// All subcommands, in the order of the help.
 static SUBCOMMANDS: &[Subcommand] = &[
     Subcommand::of::<demo::Demo>().with_portable(),
-    Subcommand::of::<auto::Auto>().with_portable(),
-    Subcommand::of::<train::Train>().with_portable(),
-    Subcommand::of::<compare::Compare>().with_portable(),
-    Subcommand::of::<tune::Tune>().with_portable(),
-    Subcommand::of::<predict::Predict>().with_portable(),
+    Subcommand::of::<auto::Auto>().with_portable().with_memory(),
+    Subcommand::of::<train::Train>().with_portable().with_memory(),
+    Subcommand::of::<compare::Compare>().with_portable().with_memory(),
+    Subcommand::of::<tune::Tune>().with_portable().with_memory(),
+    Subcommand::of::<predict::Predict>().with_portable().with_memory(),
     Subcommand::of::<explain::Explain>().with_portable(),
     Subcommand::of::<filter::Filter>(),
     Subcommand::of::<report::Report>(),
@@ -52,7 +52,7 @@ static SUBCOMMANDS: &[Subcommand] = &[
     Subcommand::of::<verify::Verify>().with_portable(),
     Subcommand::of::<models::Models>(),
     Subcommand::of::<data::Data>(),
-    Subcommand::of::<reproduce::Reproduce>().with_portable(),
+    Subcommand::of::<reproduce::Reproduce>().with_portable().with_memory(),
     Subcommand::of::<bench::Bench>().with_portable(),
     Subcommand::of::<completions::Completions>(),
     Subcommand::of::<man::Man>(),
@@ -86,16 +86,18 @@ struct Subcommand {
     command: fn() -> Command,
     /// Whether it has the option [`PORTABLE`].
     has_portable: bool,
+    /// Whether it has the option [`MEMORY`].
+    has_memory: bool,
     run: fn(&ArgMatches) -> Result<()>,
 }
 
 impl Subcommand {
-    /// The entry of a subcommand without the option [`PORTABLE`].
+    /// The entry of a subcommand without the options [`PORTABLE`] and [`MEMORY`].
     const fn of<V: RunSubcommand>() -> Self {
         fn run<V: RunSubcommand>(matches: &ArgMatches) -> Result<()> {
             V::from_arg_matches(matches).expect("clap has checked the arguments").run()
         }
-        Self { command: V::command, has_portable: false, run: run::<V> }
+        Self { command: V::command, has_portable: false, has_memory: false, run: run::<V> }
     }
 
     /// Adds the option [`PORTABLE`].
@@ -103,11 +105,33 @@ impl Subcommand {
         Self { has_portable: true, ..self }
     }
 
+    /// Adds the option [`MEMORY`].
+    const fn with_memory(self) -> Self {
+        Self { has_memory: true, ..self }
+    }
+
     /// The definition of its command line.
     fn definition(&self) -> Command {
+        let mut command = (self.command)();
+        if self.has_memory {
+            command = command.arg(memory_option());
+        }
         match self.has_portable {
-            true => (self.command)().arg(portable_option()),
-            false => (self.command)(),
+            true => command.arg(portable_option()),
+            false => command,
+        }
+    }
+
+    /// Applies [`PORTABLE`] or else CLENSHAW_CPU, and [`MEMORY`]. Fails if the value of the variable is unknown, or
+    /// if the processor lacks these instructions.
+    fn apply_options(&self, arguments: &ArgMatches) -> Result<()> {
+        if self.has_memory {
+            clenshaw::memory::set_limit(arguments.get_one::<u64>(MEMORY).copied());
+        }
+        match self.has_portable && arguments.get_flag(PORTABLE) {
+            true => tensor::select_instruction_set(PORTABLE),
+            false => std::env::var_os("CLENSHAW_CPU")
+                .map_or(Ok(()), |name| tensor::select_instruction_set(&name.to_string_lossy())),
         }
     }
 }
@@ -122,16 +146,20 @@ fn portable_option() -> Arg {
     )
 }
 
-/// Selects the instructions given by [`PORTABLE`] or else by CLENSHAW_CPU. Fails if the value of the variable
-/// is unknown, or if the processor lacks these instructions.
-fn select_instructions(subcommand: &Subcommand, arguments: &ArgMatches) -> Result<()> {
-    let variable = std::env::var_os("CLENSHAW_CPU");
-    match subcommand.has_portable && arguments.get_flag(PORTABLE) {
-        true => tensor::select_instruction_set(PORTABLE),
-        false => {
-            variable.map_or(Ok(()), |name| tensor::select_instruction_set(&name.to_string_lossy()))
-        }
-    }
+/// The name of the option that limits the memory of the process.
+const MEMORY: &str = "memory";
+
+fn memory_option() -> Arg {
+    Arg::new(MEMORY)
+        .long(MEMORY)
+        .value_name("SIZE")
+        .value_parser(options::bytes)
+        .help_heading(None::<&str>)
+        .help(
+            "Use at most this much memory, such as 4G or 500M; training that would need more computes values \
+             again in the backward pass instead of keeping them, which takes longer but does not change \
+             results [default: all available memory]",
+        )
 }
 
 /// The definition of the command line, from which help, completions and man pages are generated.
@@ -156,7 +184,7 @@ fn main() -> ExitCode {
     let subcommand =
         SUBCOMMANDS.iter().find(|subcommand| (subcommand.command)().get_name() == name);
     let subcommand = subcommand.expect("clap accepts listed subcommands only");
-    match select_instructions(subcommand, arguments).and_then(|()| (subcommand.run)(arguments)) {
+    match subcommand.apply_options(arguments).and_then(|()| (subcommand.run)(arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report(&error),
     }

@@ -28,7 +28,8 @@ Splits:
   all-labels         all labelled nodes for training, none for testing
   file:PATH          a file with lines `node,part`, where part is train, val or test
   public, geom:N, linkx:N, fixed:N
-                     a split that comes with the graph; `clenshaw data show GRAPH` lists them
+                     one of the splits that come with the graph; `clenshaw data show GRAPH`
+                     lists them
   all                all splits that come with the graph, one per run";
 
 /// The split without `--split`, for the help of the subcommands that have this option, except `auto`.
@@ -242,6 +243,22 @@ pub fn whole<N: FromStr>(text: &str) -> Result<N, &'static str> {
 pub fn setting(text: &str) -> Result<(String, String), &'static str> {
     let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
     Ok((key.trim().into(), value.trim().into()))
+}
+
+/// Parses a number of bytes such as `4G`, `1.5GB`, `500M` or `500000000`.
+pub fn bytes(text: &str) -> Result<u64, &'static str> {
+    let text = text.to_ascii_uppercase();
+    let text = text.strip_suffix('B').unwrap_or(&text);
+    let (number, unit) = match text.char_indices().last() {
+        Some((end, 'K')) => (&text[..end], 1e3),
+        Some((end, 'M')) => (&text[..end], 1e6),
+        Some((end, 'G')) => (&text[..end], 1e9),
+        Some((end, 'T')) => (&text[..end], 1e12),
+        _ => (text, 1.0),
+    };
+    let bytes = number.parse::<f64>().ok().map(|number| number * unit);
+    let bytes = bytes.filter(|bytes| (1e6..1e18).contains(bytes)).map(|bytes| bytes as u64);
+    bytes.ok_or("expected a size of at least 1M, such as 4G or 500M")
 }
 
 /// Parses a duration such as `90` (seconds), `90s`, `30m` or `1.5h`.

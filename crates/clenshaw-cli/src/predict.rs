@@ -17,8 +17,8 @@ pub struct Predict {
     /// prefix of one, or `latest` for the newest), the folder of an ensemble, as written by `clenshaw auto`,
     /// or a model file (.safetensors)
     run: PathBuf,
-    /// Graph to classify, with the same feature columns [default: the graph of the run; required
-    /// with a model file]
+    /// Graph with the nodes to classify and the feature columns of the training graph [default: the
+    /// graph of the run; required with a model file]
     graph: Option<String>,
     /// Use the run with this seed; not with an ensemble or a model file [default: the run with the lowest
     /// validation loss]

@@ -142,7 +142,9 @@ pub fn train_batch(
                 total.inc(costs[i] * epochs_done as u64);
             }
             RunEvent::Epoch { .. } => total.inc(costs[i]),
-            RunEvent::Precomputed { .. } | RunEvent::StopRequested => {}
+            RunEvent::Precomputed { .. }
+            | RunEvent::Recomputing { .. }
+            | RunEvent::StopRequested => {}
             RunEvent::Finished { run, record } => {
                 let counted = if lock_started().contains(&(i, run)) { record.epochs } else { 0 };
                 total.inc(costs[i] * (max_epochs[i] - counted) as u64);
@@ -186,6 +188,14 @@ impl RunProgress {
         if matches!(event, RunEvent::StopRequested) {
             self.progress.message(interrupt::STOP_REQUESTED);
         }
+        if let RunEvent::Recomputing { additional_work } = event {
+            self.progress.message(&format!(
+                "{}: to save memory, values are computed again in the backward pass: {:.0}% more work per \
+                 epoch, the same results",
+                self.label,
+                100.0 * additional_work
+            ));
+        }
         match self.progress.mode {
             DisplayMode::Silent => {}
             DisplayMode::Lines => {
@@ -200,7 +210,9 @@ impl RunProgress {
                 RunEvent::Epoch { run, epoch } => self.advance(*run, epoch),
                 RunEvent::Finished { run, .. } => self.finish(*run),
                 RunEvent::Precomputed { progress } => self.advance_filter(*progress),
-                RunEvent::Loaded { .. } | RunEvent::StopRequested => {}
+                RunEvent::Loaded { .. }
+                | RunEvent::Recomputing { .. }
+                | RunEvent::StopRequested => {}
             },
         }
     }
@@ -209,10 +221,12 @@ impl RunProgress {
     /// [`LINE_INTERVAL`] has passed since the last one; `now` then becomes the time of the last line.
     fn line(&self, event: &RunEvent<'_>, now: Instant) -> Option<String> {
         let (seed, text) = match event {
-            RunEvent::Loaded { .. } | RunEvent::StopRequested => return None,
             RunEvent::Precomputed { progress: PrecomputeProgress { done, total } } => {
                 let is_due = self.is_line_due(now);
                 return is_due.then(|| format!("{}: filtered {done} of {total} terms", self.label));
+            }
+            RunEvent::Loaded { .. } | RunEvent::Recomputing { .. } | RunEvent::StopRequested => {
+                return None;
             }
             RunEvent::Started { seed, max_epochs, epochs_done: 0, .. } => {
                 (*seed, format!("started, at most {}", output::count(*max_epochs, "epoch")))

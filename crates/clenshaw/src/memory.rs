@@ -3,7 +3,8 @@
 //! ```text
 //! available = min( MemAvailable of the machine,
 //!                  limit - usage of every enclosing control group (cgroup v1 and v2),
-//!                  limit - usage of address space and data segment (ulimit -v and -d) )
+//!                  limit - usage of address space and data segment (ulimit -v and -d),
+//!                  limit of `set_limit` - memory of this process )
 //! ```
 //!
 //! All numbers are read from `/proc` and `/sys/fs/cgroup`; on systems without them, nothing is known.
@@ -11,6 +12,7 @@
 use crate::error::{Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Smaller allocations are not compared with the memory that is available.
 const MIN_CHECKED: u64 = 16 << 20;
@@ -33,6 +35,8 @@ pub enum MemoryLimit {
     ControlGroup,
     /// The limit of the process, as set by `ulimit`.
     Process,
+    /// The limit of [`set_limit`].
+    Requested,
 }
 
 impl MemoryLimit {
@@ -42,13 +46,24 @@ impl MemoryLimit {
             Self::Machine => "free memory of the machine",
             Self::ControlGroup => "memory limit of the container or control group",
             Self::Process => "memory limit of the process (ulimit)",
+            Self::Requested => "requested memory limit",
         }
     }
 }
 
+/// The limit of [`set_limit`] in bytes; `u64::MAX` if there is none.
+static REQUESTED: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Limits the memory of this process, in bytes, for everything that is started after the call; `None` removes the
+/// limit. Training that would need more recomputes values in the backward pass or, if this is not enough, is
+/// refused. It is a limit of what is planned: memory that is allocated without a forecast is not limited.
+pub fn set_limit(bytes: Option<u64>) {
+    REQUESTED.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
+}
+
 /// The memory that this process can still allocate; `None` if the system does not provide it.
 pub fn available() -> Option<AvailableMemory> {
-    available_in(Path::new("/"))
+    available_in(Path::new("/"), REQUESTED.load(Ordering::Relaxed))
 }
 
 /// Checks that `needed` bytes are available, before that many are allocated. `what` describes the allocation
@@ -92,13 +107,16 @@ pub fn peak_resident_bytes() -> Option<u64> {
     status_field(Path::new("/"), "VmHWM")
 }
 
-/// [`available`], reading the files below `root`.
-fn available_in(root: &Path) -> Option<AvailableMemory> {
+/// [`available`], reading the files below `root`, with this limit of [`set_limit`].
+fn available_in(root: &Path, requested: u64) -> Option<AvailableMemory> {
     let machine = kilobytes(&read(root, "proc/meminfo")?, "MemAvailable");
+    let in_use = (requested < u64::MAX).then(|| status_field(root, "VmRSS"));
+    let requested = in_use.map(|bytes| requested.saturating_sub(bytes.unwrap_or(0)));
     let limits = [
         (machine, MemoryLimit::Machine),
         (control_group(root), MemoryLimit::ControlGroup),
         (process(root), MemoryLimit::Process),
+        (requested, MemoryLimit::Requested),
     ];
     let known = limits.into_iter().filter_map(|(bytes, limit)| Some((bytes?, limit)));
     let (bytes, limit) = known.min_by_key(|(bytes, _)| *bytes)?;
@@ -205,13 +223,13 @@ mod tests {
 
     fn expect(files: &[(&str, &str)], bytes: u64, limit: MemoryLimit) {
         let root = system(files);
-        assert_eq!(available_in(root.path()), Some(AvailableMemory { bytes, limit }));
+        assert_eq!(available_in(root.path(), u64::MAX), Some(AvailableMemory { bytes, limit }));
     }
 
     #[test]
     fn machine_is_the_limit_without_others() {
         expect(&[MACHINE], 80 * 1024, MemoryLimit::Machine);
-        assert_eq!(available_in(system(&[]).path()), None);
+        assert_eq!(available_in(system(&[]).path(), u64::MAX), None);
     }
 
     #[test]
@@ -251,6 +269,17 @@ mod tests {
             ("proc/self/status", "VmSize:\t      30 kB\nVmData:\t 1 kB\n"),
         ];
         expect(&files, 40_000 - 30 * 1024, MemoryLimit::Process);
+    }
+
+    #[test]
+    fn a_requested_limit_includes_the_memory_in_use() {
+        let root = system(&[MACHINE, ("proc/self/status", "VmRSS:\t      30 kB\n")]);
+        let available = |requested| available_in(root.path(), requested);
+        let requested = |bytes| Some(AvailableMemory { bytes, limit: MemoryLimit::Requested });
+        assert_eq!(available(50 * 1024), requested(20 * 1024));
+        assert_eq!(available(20 * 1024), requested(0));
+        let machine = AvailableMemory { bytes: 80 * 1024, limit: MemoryLimit::Machine };
+        assert_eq!(available(200 * 1024), Some(machine));
     }
 
     #[test]

@@ -65,6 +65,45 @@ fn forecast_is_within_ten_percent_of_the_peak() {
     }
 }
 
+/// 64 layers on 20,000 nodes, whose values take 360 MB; half of that with recomputation.
+const DEEP: &str =
+    "train csbm:nodes=20000 --threads 2 --set K=64 --set max_epochs=2 --set dropout_conv=0.2";
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_memory_limit_is_kept_by_recomputing_values() {
+    let sandbox = Sandbox::new();
+    let train = |options: &str| {
+        let output = sandbox.run(&format!("{DEEP} --json {options}"));
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let (unlimited, messages) = train("--out unlimited");
+    assert!(!messages.contains("computed again"), "{messages}");
+    let (limited, messages) = train("--out limited --memory 330M");
+    assert!(messages.contains("values are computed again in the backward pass"), "{messages}");
+    let peak = |summary: &str| {
+        let summary: serde_json::Value = serde_json::from_str(summary).unwrap();
+        summary["runs"][0]["peak_memory_bytes"].as_f64().unwrap() / 1e6
+    };
+    assert!(peak(&unlimited) > 400.0 && peak(&limited) < 330.0, "{unlimited} {limited}");
+    let weights = |folder: &str| sandbox.read(format!("{folder}/runs/0/model.safetensors"));
+    assert!(weights("limited") == weights("unlimited"), "the weights differ");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_memory_limit_that_cannot_be_kept_is_an_error() {
+    let sandbox = Sandbox::new();
+    let (code, error) = sandbox.failure(&format!("{DEEP} --memory 120M"));
+    assert_eq!(code, 1, "{error}");
+    assert!(error.contains("even if values are computed again in the backward pass"), "{error}");
+    assert!(error.contains("(requested memory limit)"), "{error}");
+    let (code, error) = sandbox.failure(&format!("{DEEP} --memory 4X"));
+    assert_eq!(code, 2, "{error}");
+    assert!(error.contains("expected a size of at least 1M, such as 4G or 500M"), "{error}");
+}
+
 /// The error of a command that needs more memory than the limit, after its exit code is checked.
 #[cfg(target_os = "linux")]
 fn refusal(sandbox: &Sandbox, megabytes: usize, arguments: &str) -> String {

@@ -54,6 +54,12 @@ pub enum RunEvent<'a> {
         /// What is done, and what has to be done.
         progress: PrecomputeProgress,
     },
+    /// Values of the forward pass are computed again in the backward pass, because the memory that is available is
+    /// not enough to keep them; results do not change.
+    Recomputing {
+        /// The additional work of a training step, as a fraction of its work without recomputation.
+        additional_work: f64,
+    },
     /// A run starts or resumes.
     Started {
         /// Index of the run.

@@ -100,6 +100,12 @@ impl Batches {
 }
 
 impl Setup {
+    /// The memory that copies of the rows of a precomputed filter take in a run, if all labelled nodes are used.
+    pub(super) fn bytes_of_copies(&self) -> u64 {
+        let n_labelled = || self.dataset().y.iter().flatten().count();
+        self.terms().map_or(0, |terms| terms.bytes_of_copies(n_labelled()))
+    }
+
     /// The class scores of all nodes, one batch after the other.
     pub(super) fn scores_by_batch(
         &self,

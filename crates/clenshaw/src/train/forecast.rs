@@ -5,6 +5,7 @@ use crate::data::{Dataset, Features};
 use crate::error::{Error, Result};
 use crate::memory::{self, AvailableMemory};
 use crate::model::ModelInfo;
+use crate::parallel;
 use crate::tensor::{ThreadTeam, Workspace};
 use std::sync::{Mutex, PoisonError};
 
@@ -68,6 +69,20 @@ impl Setup {
         }
     }
 
+    /// Makes the backward pass recompute values if a run would otherwise need more memory than is available, see
+    /// [`Plan::recompute_to_fit`](crate::tensor::Plan::recompute_to_fit).
+    pub(super) fn fit_into_memory(&mut self) {
+        let Some(available) = memory::available() else { return };
+        let threads = parallel::available_threads();
+        let forecast = self.memory_forecast(threads);
+        // A reserve for what else is allocated before the run starts.
+        let usable = available.bytes - available.bytes / 20;
+        let workspace = usable.checked_sub(forecast.total() - forecast.workspace);
+        if let Some(workspace) = workspace.and_then(|bytes| usize::try_from(bytes).ok()) {
+            self.plan_mut().recompute_to_fit(workspace, threads);
+        }
+    }
+
     /// Allocates the workspace of a run. Also returns the forecast of the memory of the whole process, if its
     /// current memory is known.
     ///
@@ -120,8 +135,14 @@ impl Setup {
         let sizes: Vec<String> =
             sizes.map(|key| format!("`{key}` (now {})", self.hp().int(key))).collect();
         let parameters = forecast.parameters as f64 / forecast.total().max(1) as f64;
+        let recomputing = match self.plan().recomputed_fraction() > 0.0 {
+            true => {
+                ", even if values are computed again in the backward pass instead of being kept"
+            }
+            false => "",
+        };
         Error::OutOfMemory {
-            what: format!("training {} on {}", self.info().name, self.dataset().name),
+            what: format!("training {} on {}{recomputing}", self.info().name, self.dataset().name),
             needed: forecast.total(),
             available: known.map(|known| known.bytes),
             limit: known.map_or("unknown limit", |known| known.limit.name()),

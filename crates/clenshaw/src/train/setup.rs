@@ -31,7 +31,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Fits the scaling to the features, builds the model and compiles it.
+    /// Fits the scaling to the features, builds the model and compiles it. If a run would need more memory than is
+    /// available, the backward pass recomputes values; results do not change.
     ///
     /// # Errors
     /// If features or labels do not fit the graph, see [`Dataset::check_shapes`].
@@ -116,7 +117,10 @@ impl Setup {
             }
         };
         let plan = Plan::compile_with(&net.into_tape(), logits, hp.choice("gather"));
-        Ok(Self { dataset, info, hp, scaler, plan, terms, data_sha256: OnceLock::new() })
+        let mut setup =
+            Self { dataset, info, hp, scaler, plan, terms, data_sha256: OnceLock::new() };
+        setup.fit_into_memory();
+        Ok(setup)
     }
 
     /// The terms of a precomputed filter; `None` if the plan is that of the whole graph.
@@ -167,12 +171,6 @@ impl Setup {
         self.plan.workspace_bytes() + constants + self.bytes_of_copies() as usize
     }
 
-    /// The memory that copies of the rows of a precomputed filter take in a run, if all labelled nodes are used.
-    pub(super) fn bytes_of_copies(&self) -> u64 {
-        let n_labelled = || self.dataset.y.iter().flatten().count();
-        self.terms.as_ref().map_or(0, |terms| terms.bytes_of_copies(n_labelled()))
-    }
-
     /// The data set.
     pub fn dataset(&self) -> &Arc<Dataset> {
         &self.dataset
@@ -201,6 +199,10 @@ impl Setup {
     /// The compiled model.
     pub fn plan(&self) -> &Plan<f32> {
         &self.plan
+    }
+
+    pub(super) fn plan_mut(&mut self) -> &mut Plan<f32> {
+        &mut self.plan
     }
 
     /// The training loss: the cross-entropy of the training nodes. All nodes have the same weight or, with

@@ -22,6 +22,7 @@ mod node_order;
 mod parity;
 mod plain;
 mod precompute;
+mod recomputation;
 mod recurrences;
 mod table1;
 mod theorems;

@@ -6,9 +6,9 @@ use super::differentiate::{Differentiated, Gradients, TrainingForm};
 use super::fuse::{PassMode, training_matches_evaluation};
 use super::instr::{Buf, Listing};
 use super::lower::lower;
+use super::program::Program;
 use super::record::{Tape, aligned_ranges};
 use super::replay::Plan;
-use super::schedule::schedule;
 use super::value::{NodeId, Var};
 use crate::tensor::Real;
 use std::sync::Arc;
@@ -89,11 +89,11 @@ impl<'a> Compilation<'a> {
             identity: Arc::new(()),
             params: tape.params.clone(),
             inputs: aligned_ranges(tape.inputs.iter().map(|(rows, cols)| rows * cols)),
-            train: schedule(training, &kept, sparse_rows),
-            evaluate: schedule(evaluate, &scores, sparse_rows),
+            train: Program::new(training, &kept, sparse_rows),
+            evaluate: Program::new(evaluate, &scores, sparse_rows),
             logits: scores[0],
             training_scores,
-            inspect: inspect.map(|(list, bufs)| schedule(list, &bufs, sparse_rows)),
+            inspect: inspect.map(|(list, bufs)| Program::new(list, &bufs, sparse_rows)),
             named: names.zip(value_bufs).collect(),
             watched,
             shape,

@@ -11,8 +11,9 @@
 //! streamed.
 
 use super::instr::{Access, BufKind, Info, Instr, Work};
+use super::program::{Program, Slot};
 use super::replay::Plan;
-use super::schedule::{Program, Slot, Stage};
+use super::schedule::Stage;
 use crate::tensor::Real;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -92,22 +93,31 @@ impl PhaseTimer {
 impl<T: Real> Plan<T> {
     /// The cost of one training step without the optimiser, for every phase in the order of [`Phase::ALL`].
     pub(crate) fn costs(&self) -> Vec<(Phase, Cost)> {
+        self.costs_of(&self.train, |_| true)
+    }
+
+    /// [`Plan::costs`] of some stages of a program.
+    pub(super) fn costs_of(
+        &self,
+        program: &Program,
+        is_counted: impl Fn(&Stage) -> bool,
+    ) -> Vec<(Phase, Cost)> {
         let mut total: Vec<(Phase, Cost)> =
             Phase::ALL.iter().map(|phase| (*phase, Cost::default())).collect();
-        for stage in &self.train.stages {
+        for stage in program.stages.iter().filter(|stage| is_counted(stage)) {
             let mut seen = BTreeSet::new();
             for step in &stage.steps {
                 let cost = &mut total[step.info.phase as usize].1;
-                self.add_work(stage, step.info.work, cost);
-                cost.streamed += streamed_bytes::<T>(&self.train, stage, &step.info, &mut seen);
+                self.add_work(program, stage, step.info.work, cost);
+                cost.streamed += streamed_bytes::<T>(program, stage, &step.info, &mut seen);
             }
         }
         total
     }
 
     /// Adds the flops and gathered rows of an instruction, and the indices of these rows.
-    fn add_work(&self, stage: &Stage, work: Work, cost: &mut Cost) {
-        let bufs = &self.train.bufs;
+    fn add_work(&self, program: &Program, stage: &Stage, work: Work, cost: &mut Cost) {
+        let bufs = &program.bufs;
         let row_bytes = |buf: usize| bufs[buf].cols * size_of::<T>();
         let mut gather = |entries: f64, src: usize| {
             cost.gathered.push((entries * row_bytes(src) as f64, bufs[src].rows * row_bytes(src)));
@@ -170,7 +180,7 @@ fn streamed_bytes<T>(
         }
     }
     if let Some(mask) = info.mask {
-        bytes += stage.rows * program.mask_cols[mask].div_ceil(64) * size_of::<u64>();
+        bytes += stage.rows * program.masks[mask].1.div_ceil(64) * size_of::<u64>();
     }
     bytes as f64
 }

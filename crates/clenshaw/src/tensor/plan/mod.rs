@@ -8,7 +8,9 @@
 //! lower           the forward pass                                             nodes -> instructions
 //! differentiate   the loss and the backward pass                               appends instructions
 //! bf16            optional: products with the graph read bf16                  rewrites instructions
-//! schedule        stages, chunks of rows, addresses of buffers                 instructions -> Program
+//! schedule        stages and chunks of rows                                    instructions -> stages
+//! program         addresses of buffers                                         stages -> Program
+//! recompute       optional: values are computed again instead of kept          Program -> Program
 //! constants       features and operators in the plan's precision and order of nodes
 //! compile         runs the passes for all programs of a plan                  Tape -> Plan
 //! inputs          matrices that can be changed between two steps
@@ -33,6 +35,8 @@ mod lower;
 mod differentiate;
 mod bf16;
 mod schedule;
+mod program;
+mod recompute;
 mod targets;
 mod constants;
 mod compile;

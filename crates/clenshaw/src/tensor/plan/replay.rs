@@ -6,8 +6,9 @@ use super::cost::PhaseTimer;
 use super::execute::{Memory, ThreadContext};
 use super::inputs::{Inputs, inputs_len};
 use super::instr::{Buf, ReduceInto};
+use super::program::{Program, Slot};
 use super::record::{Init, Param, param_ranges};
-use super::schedule::{Program, Slot, blocks};
+use super::schedule::blocks;
 use super::targets::Targets;
 use crate::rng::Stream;
 use crate::tensor::{AlignedVec, Mat, Optimiser, Real};
@@ -144,11 +145,7 @@ impl<T: Real> Plan<T> {
 
     /// The size of a single-threaded workspace in bytes, without gradients and parameters.
     pub fn workspace_bytes(&self) -> usize {
-        let numbers = inputs_len(&self.inputs)
-            + self.longest(|p| p.arena_len)
-            + self.longest(|p| p.scratch_len)
-            + self.longest(|p| p.partial_len);
-        numbers * size_of::<T>() + self.longest(|p| p.mask_len) * size_of::<u64>()
+        self.allocated_bytes(1) - self.param_len() * size_of::<T>()
     }
 
     /// The size of the plan's dense features and constants in bytes.
@@ -159,8 +156,19 @@ impl<T: Real> Plan<T> {
 
     /// The size in bytes of a [`Plan::workspace`] with this number of threads, with gradients.
     pub fn allocated_bytes(&self, threads: usize) -> usize {
-        let more_scratch = self.longest(|p| p.scratch_len) * (threads.max(1) - 1);
-        self.workspace_bytes() + (more_scratch + self.param_len()) * size_of::<T>()
+        self.allocated_bytes_with(&self.train, threads)
+    }
+
+    /// [`Plan::allocated_bytes`], if this were the training program.
+    pub(super) fn allocated_bytes_with(&self, train: &Program, threads: usize) -> usize {
+        let programs = || [train, &self.evaluate].into_iter().chain(&self.inspect);
+        let longest = |len: fn(&Program) -> usize| programs().map(len).max().unwrap_or(0);
+        let numbers = longest(|p| p.arena_len)
+            + longest(|p| p.scratch_len) * threads.max(1)
+            + longest(|p| p.partial_len)
+            + inputs_len(&self.inputs)
+            + self.param_len();
+        numbers * size_of::<T>() + longest(|p| p.mask_len) * size_of::<u64>()
     }
 
     /// The number of entries of all values that [`Plan::values`] returns.

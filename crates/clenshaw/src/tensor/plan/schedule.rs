@@ -1,9 +1,8 @@
-//! Sixth pass: divides a program into stages and chunks, and assigns its memory.
+//! Sixth pass: divides a program into stages and chunks.
 //!
 //! Consecutive instructions over the same number of rows that read only the same rows of each other's results
 //! form a stage. A stage runs all of its instructions on one block of 64 rows before the next block, so that
-//! the results of one instruction are in cache for the next. A computed buffer that only one stage uses, block
-//! by block, is one block tall.
+//! the results of one instruction are in cache for the next.
 //!
 //! Threads share the rows of a stage in chunks of whole blocks. There are three kinds of chunks:
 //!
@@ -18,9 +17,8 @@
 //! A product with a large sparse matrix whose entries are distributed unevenly over the reduction chunks does
 //! not share a stage with a sum over rows.
 
-use super::instr::{Access, Buf, BufKind, BufSpec, Info, Instr, Listing, ReduceInto, Work};
+use super::instr::{Access, Buf, BufSpec, Info, Instr, Work};
 use crate::tensor::BLOCK_ROWS as BLOCK;
-use crate::tensor::aligned_vec::F32_PER_LINE;
 use std::ops::Range;
 
 /// The largest number of reduction chunks of a stage with up to half a million rows.
@@ -38,16 +36,20 @@ const MAX_BALANCED_CHUNKS: usize = 1024;
 const SPLIT_ENTRIES: usize = 1 << 20;
 
 /// A sequence of instructions over the same number of rows, executed block by block.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Stage {
     pub rows: usize,
     pub steps: Vec<Step>,
     /// Row ranges of the chunks, in order.
     pub chunks: Vec<Range<usize>>,
+    /// The buffers that the stage computes again from the beginning; their earlier contents are not used any more.
+    pub recomputed: Vec<Buf>,
+    /// Whether the stage consists of instructions that have been executed before.
+    pub is_recomputation: bool,
 }
 
 /// An instruction of a stage.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Step {
     pub instr: Instr,
     pub info: Info,
@@ -69,7 +71,7 @@ pub(super) struct Partials {
 
 impl Stage {
     fn new(rows: usize) -> Self {
-        Self { rows, steps: vec![], chunks: vec![] }
+        Self { rows, steps: vec![], chunks: vec![], recomputed: vec![], is_recomputation: false }
     }
 
     /// Whether an instruction of the stage sums over rows.
@@ -95,49 +97,16 @@ pub(super) struct SparseRows<'a> {
     pub n_slots: usize,
 }
 
-/// The memory of a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Slot {
-    /// All rows, at this offset of the arena.
-    Arena(usize),
-    /// One block of rows, at this offset of each thread's scratch memory.
-    Scratch(usize),
-    /// Outside of the arena: parameters, gradients, constants and values of sparse matrices.
-    Fixed(BufKind),
-    /// No instruction accesses the buffer.
-    Unused,
-}
-
-/// A listing with stages and addresses.
-#[derive(Debug)]
-pub(super) struct Program {
-    pub stages: Vec<Stage>,
-    pub bufs: Vec<BufSpec>,
-    /// The memory of each buffer.
-    pub slots: Vec<Slot>,
-    pub mask_cols: Vec<usize>,
-    /// The offset of each mask, in words of 64 bits.
-    pub mask_offsets: Vec<usize>,
-    pub arena_len: usize,
-    /// The length of each thread's scratch memory.
-    pub scratch_len: usize,
-    /// The length of all masks, in words of 64 bits.
-    pub mask_len: usize,
-    pub partial_len: usize,
-}
-
-/// Groups instructions into stages and assigns memory to every buffer.
+/// Groups instructions into stages and divides their rows into chunks.
 ///
-/// The buffers of `outputs` keep their contents after the program. `sparse_rows` returns the rows
-/// of the sparse matrix that an instruction iterates over, if there is one.
-pub(super) fn schedule<'a>(
-    list: Listing,
-    outputs: &[Buf],
+/// `sparse_rows` returns the rows of the sparse matrix that an instruction iterates over, if there is one.
+pub(super) fn stages<'a>(
+    instrs: impl IntoIterator<Item = Instr>,
+    bufs: &[BufSpec],
     sparse_rows: impl Fn(&Work) -> Option<SparseRows<'a>>,
-) -> Program {
-    let Listing { bufs, masks, prologue, main, epilogue } = list;
-    let mut stages = Vec::new();
-    for instr in prologue.into_iter().chain(main).chain(epilogue) {
+) -> Vec<Stage> {
+    let mut stages: Vec<Stage> = Vec::new();
+    for instr in instrs {
         let info = instr.info();
         let rows = bufs[info.iterated].rows;
         let n_slots = sparse_rows(&info.work).map_or(0, |rows| rows.n_slots);
@@ -155,21 +124,7 @@ pub(super) fn schedule<'a>(
             None => balanced_chunks(stage, &sparse_rows),
         };
     }
-    let partial_len = place_partials(&mut stages, &bufs);
-    let (slots, arena_len, scratch_len) = place_buffers(&mut stages, &bufs, outputs);
-    let (mask_offsets, mask_len) = place_masks(&stages, &masks);
-    let mask_cols = masks.into_iter().map(|(_, cols)| cols).collect();
-    Program {
-        stages,
-        bufs,
-        slots,
-        mask_cols,
-        mask_offsets,
-        arena_len,
-        scratch_len,
-        mask_len,
-        partial_len,
-    }
+    stages
 }
 
 /// Whether an instruction may be added to the end of a stage.
@@ -259,156 +214,12 @@ fn balanced_chunks<'a>(
     chunks
 }
 
-/// The number of entries of the result of a reduction.
-fn reduction_size(into: ReduceInto, bufs: &[BufSpec]) -> usize {
-    match into {
-        ReduceInto::Buffer(dst) => bufs[dst].rows * bufs[dst].cols,
-        ReduceInto::Row(dst, _) => bufs[dst].cols,
-        ReduceInto::Entry(..) | ReduceInto::Loss => 1,
-    }
-}
-
-/// Assigns memory to the partial sums of each stage; returns the length that the largest stage needs.
-fn place_partials(stages: &mut [Stage], bufs: &[BufSpec]) -> usize {
-    let mut longest = 0;
-    for stage in stages {
-        let (mut offset, n_chunks) = (0, stage.chunks.len());
-        for step in &mut stage.steps {
-            if let Some(reduction) = step.info.reduction {
-                let size = reduction_size(reduction.into, bufs);
-                let stride = round_up_to_line(size);
-                step.partials = Some(Partials { offset, stride, size });
-                offset += stride * n_chunks;
-            }
-        }
-        longest = longest.max(offset);
-    }
-    longest
-}
-
-/// The first and last stage that uses each of `n` items; `None` for an unused item. `used` returns the
-/// items that an instruction uses.
-fn lifetimes<I: IntoIterator<Item = usize>>(
-    n: usize,
-    stages: &[Stage],
-    used: impl Fn(&Info) -> I,
-) -> Vec<Option<(usize, usize)>> {
-    let mut lifetimes: Vec<Option<(usize, usize)>> = vec![None; n];
-    for (s, stage) in stages.iter().enumerate() {
-        for item in stage.steps.iter().flat_map(|step| used(&step.info)) {
-            lifetimes[item] = Some((lifetimes[item].map_or(s, |(first, _)| first), s));
-        }
-    }
-    lifetimes
-}
-
-/// Returns the memory of every buffer, the length of the arena, and that of a thread's scratch memory. Also
-/// assigns scratch memory to the shared sums of each step.
-fn place_buffers(
-    stages: &mut [Stage],
-    bufs: &[BufSpec],
-    outputs: &[Buf],
-) -> (Vec<Slot>, usize, usize) {
-    let used = |info: &Info| Vec::from_iter(info.accesses.iter().map(|(buf, _)| *buf));
-    let lifetimes = lifetimes(bufs.len(), stages, used);
-    let mut needs_all_rows = vec![false; bufs.len()];
-    outputs.iter().for_each(|buf| needs_all_rows[*buf] = true);
-    let steps = stages.iter().flat_map(|stage| &stage.steps);
-    for (buf, access) in steps.flat_map(|step| &step.info.accesses) {
-        needs_all_rows[*buf] |= matches!(access, Access::ReadAll | Access::Reduce);
-    }
-    let mut scratch_ends = vec![0; stages.len()];
-    let mut arena = Arena::default();
-    let mut slots = Vec::with_capacity(bufs.len());
-    for (b, spec) in bufs.iter().enumerate() {
-        slots.push(match (spec.kind, lifetimes[b]) {
-            (BufKind::Computed, None) => Slot::Unused,
-            (BufKind::Computed, Some((first, last))) if first == last && !needs_all_rows[b] => {
-                let offset = scratch_ends[first];
-                scratch_ends[first] += round_up_to_line(BLOCK * spec.cols);
-                Slot::Scratch(offset)
-            }
-            (BufKind::Computed, Some((first, last))) => {
-                let last = if outputs.contains(&b) { stages.len() } else { last };
-                Slot::Arena(arena.place(round_up_to_line(spec.rows * spec.cols), (first, last)))
-            }
-            (kind, _) => Slot::Fixed(kind),
-        });
-    }
-    for (stage, end) in stages.iter_mut().zip(&mut scratch_ends) {
-        for step in &mut stage.steps {
-            step.slots_offset = *end;
-            *end += round_up_to_line(step.n_slots * bufs[step.info.iterated].cols);
-        }
-    }
-    (slots, arena.len, scratch_ends.into_iter().max().unwrap_or(0))
-}
-
-/// Returns the offset of every mask and the length of all, in words.
-fn place_masks(stages: &[Stage], masks: &[(usize, usize)]) -> (Vec<usize>, usize) {
-    let lifetimes = lifetimes(masks.len(), stages, |info| info.mask);
-    let mut arena = Arena::default();
-    let place = |(i, &(rows, cols)): (usize, &(usize, usize))| {
-        lifetimes[i].map_or(0, |lifetime| arena.place(rows * cols.div_ceil(64), lifetime))
-    };
-    let offsets = masks.iter().enumerate().map(place).collect();
-    (offsets, arena.len)
-}
-
-/// Rounds up to whole cache lines.
-fn round_up_to_line(len: usize) -> usize {
-    len.next_multiple_of(F32_PER_LINE)
-}
-
-/// First-fit placement of items; items overlap in memory only if their lifetimes are disjoint.
-#[derive(Default)]
-struct Arena {
-    /// The memory range and the lifetime of each item.
-    placed: Vec<(Range<usize>, (usize, usize))>,
-    len: usize,
-}
-
-impl Arena {
-    /// Returns the offset of a new item, which is used from the first to the last stage of `lifetime`.
-    fn place(&mut self, size: usize, lifetime: (usize, usize)) -> usize {
-        let overlaps = |other: &(usize, usize)| other.0 <= lifetime.1 && lifetime.0 <= other.1;
-        let mut taken: Vec<&Range<usize>> = self
-            .placed
-            .iter()
-            .filter(|(_, other)| overlaps(other))
-            .map(|(range, _)| range)
-            .collect();
-        taken.sort_by_key(|range| range.start);
-        let mut offset = 0;
-        for range in taken {
-            if range.start >= offset + size {
-                break;
-            }
-            offset = offset.max(range.end);
-        }
-        self.placed.push((offset..offset + size, lifetime));
-        self.len = self.len.max(offset + size);
-        offset
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn no_sparse(_: &Work) -> Option<SparseRows<'static>> {
         None
-    }
-
-    #[test]
-    fn items_share_memory_only_if_their_lifetimes_are_disjoint() {
-        let mut arena = Arena::default();
-        assert_eq!(arena.place(10, (0, 2)), 0);
-        assert_eq!(arena.place(10, (1, 3)), 10);
-        assert_eq!(arena.place(10, (3, 4)), 0);
-        assert_eq!(arena.place(5, (4, 4)), 10);
-        assert_eq!(arena.place(6, (3, 3)), 20);
-        assert_eq!(arena.len, 26);
     }
 
     #[test]
@@ -445,7 +256,7 @@ mod tests {
         let instr = Instr::Sum { dst, add: false, spmm, terms: vec![], bias: None };
         let info = instr.info();
         let steps = vec![Step { instr, info, partials: None, n_slots: 0, slots_offset: 0 }];
-        let stage = Stage { rows, steps, chunks: vec![] };
+        let stage = Stage { steps, ..Stage::new(rows) };
         let plain = |offsets| SparseRows { offsets, chunks: None, n_slots: 0 };
         let chunks = balanced_chunks(&stage, |_| Some(plain(&offsets)));
         assert_eq!(chunks.iter().filter(|chunk| chunk.end <= 640).count(), 10);

@@ -4,7 +4,9 @@ use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::{HyperParam, Params, TuningSpace, Value, ValueRange};
 use clenshaw::model::{MODELS, ModelInfo, Net, OptimiserGroup, OptimiserKind};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{AlignedVec, NodeOrder, Pattern, Plan, Real, Sparse, Targets};
+use clenshaw::tensor::{
+    AlignedVec, GatherPrecision, NodeOrder, Pattern, Plan, Real, Sparse, Targets,
+};
 
 /// The largest size (layers, width, order) of a model in a test that visits every parameter.
 const SMALL: i64 = 5;
@@ -191,9 +193,18 @@ impl Setting {
     }
 
     pub fn compile<T: Real>(&self, problem: &Problem, form: Form) -> Plan<T> {
+        self.compile_with(problem, form, GatherPrecision::Full)
+    }
+
+    pub fn compile_with<T: Real>(
+        &self,
+        problem: &Problem,
+        form: Form,
+        precision: GatherPrecision,
+    ) -> Plan<T> {
         let mut net = problem.net(self.info, form);
         let logits = (self.info.build)(&mut net, &self.hp);
-        Plan::compile(&net, logits)
+        Plan::compile_with(&net, logits, precision)
     }
 
     fn set(&mut self, hyper: &HyperParam, value: Value) {

@@ -17,8 +17,9 @@ mod rows;
 mod sums;
 
 use super::instr::{Buf, BufKind, Instr, Mask, ReduceInto};
+use super::program::{Program, Slot};
 use super::replay::Plan;
-use super::schedule::{Program, Slot, Step};
+use super::schedule::Step;
 use super::targets::Targets;
 use crate::rng::Stream;
 use crate::tensor::Real;
@@ -122,7 +123,7 @@ impl<'a, T: Real> ThreadContext<'a, T> {
 
     /// Some rows of a mask, to be read or written.
     unsafe fn mask(&self, mask: Mask, rows: &Range<usize>) -> &'a mut [u64] {
-        let words = self.program.mask_cols[mask].div_ceil(64);
+        let words = self.program.masks[mask].1.div_ceil(64);
         let offset = self.program.mask_offsets[mask] + rows.start * words;
         // SAFETY: as for `write`.
         unsafe { from_raw_parts_mut(self.memory.masks.add(offset), rows.len() * words) }
