@@ -99,7 +99,9 @@ impl TermFiles {
         let mut start = 0;
         let mut missing = vec![];
         let end = self.shape.n_features;
-        for next in self.blocks.iter().map(|block| block.columns.clone()).chain([end..end]) {
+        for next in
+            self.blocks.iter().map(|block| block.columns.clone()).chain(std::iter::once(end..end))
+        {
             missing.push(start..next.start);
             start = next.end;
         }
