@@ -5,17 +5,18 @@ use crate::train::{describe, interpretation};
 use crate::{interrupt, output};
 use clenshaw::Result;
 use clenshaw::experiment::{self, Request, RunEvent, RunOptions, RunRecord, Summary, TrainingJob};
-use clenshaw::train::{Epoch, StopRule};
+use clenshaw::train::{Epoch, PrecomputeProgress, StopRule};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 const RUN_TEMPLATE: &str = "{prefix} {wide_bar} epoch {pos:>4}/{len:<4} {msg} eta {eta:>3}";
 const BYTES_TEMPLATE: &str = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} eta {eta:>3}";
 const TRIALS_TEMPLATE: &str = "{prefix} {wide_bar} {pos}/{len} trials {msg} eta {eta:>3}";
 const TEXT_TEMPLATE: &str = "{wide_msg}";
+const FILTER_TEMPLATE: &str = "{prefix} {wide_bar} filtering {pos}/{len} terms eta {eta:>3}";
 const TOTAL_TEMPLATE: &str = "{prefix} {wide_bar} {percent}% eta {eta:>3}";
 
 /// A progress display on stderr, shared by all runs and by the interrupt handler.
@@ -88,6 +89,7 @@ impl Progress {
             first_seed: request.seed,
             patience: uses_patience.then(|| hp.int("patience")),
             bars: Mutex::default(),
+            filter_bar: OnceLock::new(),
             last_epoch_line: Mutex::new(Instant::now()),
         }
     }
@@ -140,7 +142,9 @@ pub fn train_batch(
                 total.inc(costs[i] * epochs_done as u64);
             }
             RunEvent::Epoch { .. } => total.inc(costs[i]),
-            RunEvent::StopRequested | RunEvent::Recomputing { .. } => {}
+            RunEvent::Precomputed { .. }
+            | RunEvent::Recomputing { .. }
+            | RunEvent::StopRequested => {}
             RunEvent::Finished { run, record } => {
                 let counted = if lock_started().contains(&(i, run)) { record.epochs } else { 0 };
                 total.inc(costs[i] * (max_epochs[i] - counted) as u64);
@@ -164,7 +168,9 @@ pub struct RunProgress {
     patience: Option<usize>,
     /// The bars of unfinished runs, by the index of the run.
     bars: Mutex<HashMap<usize, RunBar>>,
-    /// When the last line about an epoch was printed or, before the first one, when this was created.
+    /// The bar of a precomputed filter.
+    filter_bar: OnceLock<ProgressBar>,
+    /// When the last line about an epoch or a filter was printed or, before the first one, when this was created.
     last_epoch_line: Mutex<Instant>,
 }
 
@@ -203,6 +209,7 @@ impl RunProgress {
                 }
                 RunEvent::Epoch { run, epoch } => self.advance(*run, epoch),
                 RunEvent::Finished { run, .. } => self.finish(*run),
+                RunEvent::Precomputed { progress } => self.advance_filter(*progress),
                 RunEvent::Loaded { .. }
                 | RunEvent::Recomputing { .. }
                 | RunEvent::StopRequested => {}
@@ -217,6 +224,10 @@ impl RunProgress {
             RunEvent::Loaded { .. } | RunEvent::Recomputing { .. } | RunEvent::StopRequested => {
                 return None;
             }
+            RunEvent::Precomputed { progress: PrecomputeProgress { done, total } } => {
+                let is_due = self.is_line_due(now);
+                return is_due.then(|| format!("{}: filtered {done} of {total} terms", self.label));
+            }
             RunEvent::Started { seed, max_epochs, epochs_done: 0, .. } => {
                 (*seed, format!("started, at most {}", output::count(*max_epochs, "epoch")))
             }
@@ -225,18 +236,39 @@ impl RunProgress {
                 (*seed, format!("resumed after {done}, at most {max}"))
             }
             RunEvent::Epoch { run, epoch } => {
-                let last = self.last_epoch_line.lock();
-                let mut last = last.expect("no thread panics while holding the lock");
-                if now.saturating_duration_since(*last) < LINE_INTERVAL {
+                if !self.is_line_due(now) {
                     return None;
                 }
-                *last = now;
                 let seed = self.first_seed + *run as u64;
                 (seed, format!("epoch {}{}", epoch.epoch, val_accuracy(epoch.val_accuracy)))
             }
             RunEvent::Finished { record, .. } => (record.seed, finished(record)),
         };
         Some(format!("{} seed {seed}: {text}", self.label))
+    }
+
+    /// Whether [`LINE_INTERVAL`] has passed since the last line about an epoch or a filter; `now` then becomes the
+    /// time of the last line.
+    fn is_line_due(&self, now: Instant) -> bool {
+        let last = self.last_epoch_line.lock();
+        let mut last = last.expect("no thread panics while holding the lock");
+        let is_due = now.saturating_duration_since(*last) >= LINE_INTERVAL;
+        if is_due {
+            *last = now;
+        }
+        is_due
+    }
+
+    /// Shows how much of a precomputed filter is done; the bar is removed at the end.
+    fn advance_filter(&self, PrecomputeProgress { done, total }: PrecomputeProgress) {
+        let bar = self.filter_bar.get_or_init(|| {
+            let bar = self.progress.add(FILTER_TEMPLATE, total as u64);
+            bar.with_prefix(self.label.clone())
+        });
+        bar.set_position(done as u64);
+        if done == total {
+            bar.finish_and_clear();
+        }
     }
 
     /// Adds the bar of a run.

@@ -3,7 +3,7 @@
 use crate::errors::to_python;
 use clenshaw::Error;
 use clenshaw::data::Features;
-use clenshaw::tensor::{Mat, Pattern};
+use clenshaw::tensor::{Mat, Pattern, Real};
 use numpy::ndarray::Dimension;
 use numpy::{
     Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1,
@@ -20,7 +20,7 @@ pub fn data_error(problem: String) -> PyErr {
 }
 
 /// A matrix as a NumPy array; the values are moved, not copied.
-pub fn to_array<'py, T: Element + Copy>(
+pub fn to_array<'py, T: Element + Real>(
     py: Python<'py>,
     matrix: Mat<T>,
 ) -> PyResult<Bound<'py, PyArray2<T>>> {

@@ -5,8 +5,8 @@ use crate::dataset::Dataset;
 use crate::errors::to_python;
 use crate::model::{Model, ResponsePoints, params_from};
 use crate::report::TrainingLog;
-use clenshaw::data::Split;
-use clenshaw::train::{Epoch, EpochFilter, Fit, Setup, TrainedModel};
+use clenshaw::data::{Split, Store};
+use clenshaw::train::{Epoch, EpochFilter, Fit, PrecomputeOptions, Setup, TrainedModel};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -127,7 +127,14 @@ pub fn fit(
     let (mut fit, setup, error) = py.detach(move || -> PyResult<_> {
         // Of earlier fits.
         clenshaw::tensor::release_free_memory();
-        let setup = Arc::new(Setup::new(dataset, info, hp).map_err(to_python)?);
+        let folder = Store::new(None).precomputed_folder();
+        let options = PrecomputeOptions {
+            folder: folder.as_deref(),
+            threads,
+            ..PrecomputeOptions::default()
+        };
+        let setup = Setup::precomputing(dataset, info, hp, &options).map_err(to_python)?;
+        let setup = Arc::new(setup);
         let mut fit = Fit::new(setup, &split, seed, threads).map_err(to_python)?;
         if let Some(weights) = weights {
             fit = fit.with_node_weights(&split, &weights).map_err(to_python)?;
@@ -180,12 +187,12 @@ fn result(
         return Err(error.unwrap_or_else(|| data_error("no epoch was trained".into())));
     }
     let seconds = fit.seconds();
-    let (best, scores, model, response) = py.detach(|| {
+    let (best, scores, model, response) = py.detach(|| -> PyResult<_> {
         let (best, weights) = fit.best();
         let model = TrainedModel::new(setup, weights, fit.provenance());
         let response = fit.best_filter().map(|filter| ResponsePoints::new(&filter));
-        (best, fit.best_scores(), model, response)
-    });
+        Ok((best, fit.best_scores().map_err(to_python)?, model, response))
+    })?;
     Ok(FitResult {
         history: fit.history().to_vec(),
         filters: fit.filters().to_vec(),

@@ -125,10 +125,7 @@ fn write_and_publish<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     publish: impl FnOnce(&Path) -> io::Result<()>,
 ) -> Result<()> {
-    if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
-        let name = name.to_string_lossy();
-        remove_temporary_files(folder, |file, process| file == name && !is_running(process));
-    }
+    remove_abandoned(path);
     let (temporary, mut file) =
         create_temporary(|| temporary_path(path)).map_err(Error::io(path))?;
     let write = || {
@@ -141,6 +138,75 @@ fn write_and_publish<'a>(
         let _ = fs::remove_file(&temporary);
     }
     result.map_err(Error::io(path))
+}
+
+/// A file that is written piece by piece under a temporary name. It is removed unless it is published.
+pub(crate) struct PendingFile {
+    file: File,
+    temporary: PathBuf,
+    path: PathBuf,
+    is_published: bool,
+}
+
+impl PendingFile {
+    /// Starts a file that is to become `path`. Removes the temporary files that killed processes left behind while
+    /// they wrote the same path.
+    pub fn create(path: &Path) -> Result<Self> {
+        remove_abandoned(path);
+        let (temporary, file) =
+            create_temporary(|| temporary_path(path)).map_err(Error::io(path))?;
+        Ok(Self { file, temporary, path: path.into(), is_published: false })
+    }
+
+    /// Appends bytes.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(Error::io(&self.path))
+    }
+
+    /// Syncs the file and renames it to its path.
+    pub fn publish(mut self) -> Result<()> {
+        let synced = self.file.sync_all().and_then(|()| fs::rename(&self.temporary, &self.path));
+        synced.map_err(Error::io(&self.path))?;
+        self.is_published = true;
+        Ok(())
+    }
+}
+
+impl Drop for PendingFile {
+    fn drop(&mut self) {
+        if !self.is_published {
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// Reads bytes at an offset; other reads of the same file, also by other threads, do not interfere.
+#[cfg(unix)]
+pub(crate) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}
+
+/// Reads bytes at an offset; other reads of the same file, also by other threads, do not interfere.
+#[cfg(windows)]
+pub(crate) fn read_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, bytes, offset)? {
+            0 => return Err(ErrorKind::UnexpectedEof.into()),
+            n => {
+                bytes = &mut bytes[n..];
+                offset += n as u64;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Removes the temporary files that killed processes left behind while they wrote `path`.
+fn remove_abandoned(path: &Path) {
+    if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
+        let name = name.to_string_lossy();
+        remove_temporary_files(folder, |file, process| file == name && !is_running(process));
+    }
 }
 
 /// Creates the first file of `paths` that does not exist: processes of two containers or machines that share a
@@ -212,6 +278,23 @@ mod tests {
         fs::create_dir(folder.path().join("taken")).unwrap();
         assert!(write_atomically(&folder.path().join("taken"), [&b"x"[..]]).is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_pending_file_appears_when_it_is_published() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.terms");
+        let mut pending = PendingFile::create(&path).unwrap();
+        pending.write(b"abc").unwrap();
+        pending.write(b"def").unwrap();
+        assert!(!path.exists());
+        pending.publish().unwrap();
+        let mut middle = [0; 3];
+        read_at(&File::open(&path).unwrap(), &mut middle, 2).unwrap();
+        assert_eq!(&middle, b"cde");
+        assert!(read_at(&File::open(&path).unwrap(), &mut middle, 4).is_err());
+        drop(PendingFile::create(&path).unwrap());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

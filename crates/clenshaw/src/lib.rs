@@ -35,7 +35,7 @@
 //! })?;
 //!
 //! // The weights of the best epoch, and their scores on the test nodes.
-//! let outcome = fit.outcome();
+//! let outcome = fit.outcome()?;
 //! let scores = test_scores(&outcome.probabilities, setup.dataset(), &split)?;
 //! assert!(scores.accuracy > 0.6);
 //!

@@ -172,6 +172,13 @@ class HyperParameters:
         Whether the layers share their weights. Default: True in arma.
     dropout_root : float, optional
         Dropout on the features that V multiplies. Default: 0.5 in arma.
+    precompute : bool, optional
+        Filters the features instead of the head's output, out = head(sum_k c_k phi_k X): the terms are
+        computed once, and training reads batches of labelled rows; `dropout_prop` has no effect. Default:
+        False in appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly.
+    batch_size : int, optional
+        Rows per training step with `precompute`. Default: 10000 in appnp, gpr-gnn, bern-net, cheb-base,
+        cheb-net-ii, jacobi-conv, poly.
     init : {"ppr", "nppr", "sgc", "random"}, optional
         Initial gamma. Default: 'ppr' in gpr-gnn.
     hop : int, optional
@@ -337,6 +344,8 @@ class HyperParameters:
         stacks: int | None = None,
         shared: bool | None = None,
         dropout_root: float | None = None,
+        precompute: bool | None = None,
+        batch_size: int | None = None,
         init: str | None = None,
         hop: int | None = None,
         dropout_prop: float | None = None,
@@ -418,6 +427,8 @@ class HyperParameters:
         self.stacks = stacks
         self.shared = shared
         self.dropout_root = dropout_root
+        self.precompute = precompute
+        self.batch_size = batch_size
         self.init = init
         self.hop = hop
         self.dropout_prop = dropout_prop

@@ -29,7 +29,7 @@ pub const INFO: DatasetInfo = DatasetInfo {
 };
 
 static HYPER: &[HyperParam] = &[
-    HyperParam::int("nodes", 2000, (10, 1_000_000), "number of nodes"),
+    HyperParam::int("nodes", 2000, (10, 50_000_000), "number of nodes"),
     HyperParam::int("classes", 3, (2, 100), "number of classes, of nearly equal size"),
     HyperParam::real("degree", 15.0, (0.0, 200.0), "average number of neighbours"),
     HyperParam::real("homophily", 0.1, (0.0, 1.0), "share of edges within a class"),

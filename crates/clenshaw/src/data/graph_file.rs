@@ -48,7 +48,7 @@ use crate::tensor::Bytes;
 use std::path::Path;
 
 /// Memory-maps a file, verifies its checksum and checks its content. On 64-bit little-endian machines, the
-/// adjacency is not copied. Fails if the file is missing, damaged or invalid.
+/// adjacency and dense features are not copied. Fails if the file is missing, damaged or invalid.
 ///
 /// The file must not be modified in place while the data set is in use; replacing it by a rename, as
 /// [`save`] does, is allowed.

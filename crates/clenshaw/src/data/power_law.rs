@@ -25,7 +25,7 @@ pub const INFO: DatasetInfo = DatasetInfo {
 };
 
 static HYPER: &[HyperParam] = &[
-    HyperParam::int("nodes", 2000, (10, 1_000_000), "number of nodes"),
+    HyperParam::int("nodes", 2000, (10, 50_000_000), "number of nodes"),
     HyperParam::int("classes", 4, (2, 100), "number of communities"),
     HyperParam::int("edges", 3, (1, 100), "edges per new node"),
     HyperParam::real("homophily", 0.7, (0.0, 1.0), "share of edges within a community"),

@@ -4,6 +4,10 @@ use super::Features;
 use crate::hyper::Scaling;
 use crate::tensor::{Mat, Pattern};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// The dense columns that are copied at the same time: as many as a cache line contains.
+const DENSE_COLUMNS: usize = 16;
 
 /// A [`Scaling`] and its statistics, fitted on all nodes of the training graph.
 ///
@@ -79,7 +83,7 @@ impl Scaler {
 fn columns(x: &Features, is_selected: impl Fn(&[f32]) -> bool) -> Scaler {
     let n = x.n_rows() as f64;
     let (mut mean, mut std) = (vec![], vec![]);
-    for values in stored_columns(x) {
+    for values in column_groups(x).flat_map(|columns| stored_columns(x, columns)) {
         if !is_selected(&values) {
             mean.push(0.0);
             std.push(1.0);
@@ -95,18 +99,27 @@ fn columns(x: &Features, is_selected: impl Fn(&[f32]) -> bool) -> Scaler {
     Scaler::Columns { mean, std }
 }
 
-/// The stored values of each column, in the order of the rows.
-fn stored_columns(x: &Features) -> Vec<Vec<f32>> {
-    let mut columns = vec![vec![]; x.n_cols()];
+/// Groups of columns whose values are copied at the same time: a few dense ones, or all sparse ones.
+fn column_groups(x: &Features) -> impl Iterator<Item = Range<usize>> {
+    let n_cols = x.n_cols();
+    let size = if matches!(x, Features::Dense(_)) { DENSE_COLUMNS } else { n_cols.max(1) };
+    (0..n_cols).step_by(size).map(move |start| start..(start + size).min(n_cols))
+}
+
+/// The stored values of each of these columns, in the order of the rows.
+fn stored_columns(x: &Features, selected: Range<usize>) -> Vec<Vec<f32>> {
+    let mut columns = vec![vec![]; selected.len()];
     match x {
         Features::Dense(x) => {
+            columns.iter_mut().for_each(|column| column.reserve_exact(x.rows()));
             for i in 0..x.rows() {
-                columns.iter_mut().zip(x.row(i)).for_each(|(column, &value)| column.push(value));
+                let row = &x.row(i)[selected.clone()];
+                columns.iter_mut().zip(row).for_each(|(column, &value)| column.push(value));
             }
         }
         Features::Sparse { pattern, values } => {
             for (&column, &value) in pattern.indices().iter().zip(values) {
-                columns[column as usize].push(value);
+                columns[column as usize - selected.start].push(value);
             }
         }
     }
@@ -235,6 +248,22 @@ mod tests {
         let x = scaled(&sparse(-4.0), Scaling::Row);
         let third = 1.0 / 3.0;
         assert_eq!(x.values(), [0.3, 0.2, 0.5, third, third, third, 0.5, 0.0, 0.5]);
+    }
+
+    #[test]
+    fn every_column_has_its_own_statistics() {
+        let (n, n_cols) = (5, 2 * DENSE_COLUMNS + 3);
+        let value = |i: usize, j: usize| ((i * i + 1) * (j + 1)) as f32;
+        let entries = (0..n * n_cols).map(|e| value(e / n_cols, e % n_cols)).collect();
+        let all = Features::Dense(Mat::from_vec(n, n_cols, entries));
+        let Scaler::Columns { mean, std } = Scaler::fit(Scaling::ZScore, &all) else { panic!() };
+        assert_eq!((mean.len(), std.len()), (n_cols, n_cols));
+        for j in 0..n_cols {
+            let column = (0..n).map(|i| value(i, j)).collect();
+            let alone = Features::Dense(Mat::from_vec(n, 1, column));
+            let expected = Scaler::Columns { mean: vec![mean[j]], std: vec![std[j]] };
+            assert_eq!(Scaler::fit(Scaling::ZScore, &alone), expected, "column {j}");
+        }
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! In each of them, a data set is a folder and an imported graph is a file `NAME.graph`.
 //!
 //! Parsed graphs are cached in the subfolder `parsed` of `$CLENSHAW_CACHE` or, if it is not set, of the
-//! application's cache folder, and memory-mapped the next time. `CLENSHAW_CACHE=off` disables the cache.
+//! application's cache folder, and memory-mapped the next time. The subfolder `precomputed` is for the terms of
+//! precomputed filters that do not fit into memory. `CLENSHAW_CACHE=off` disables the cache.
 
 use std::path::{Path, PathBuf};
 
@@ -83,6 +84,12 @@ impl Store {
         &self.folders
     }
 
+    /// Returns the folder for the terms of precomputed filters, if there is a cache: `precomputed` next to
+    /// `parsed`.
+    pub fn precomputed_folder(&self) -> Option<PathBuf> {
+        self.cache.as_ref().map(|parsed| parsed.with_file_name("precomputed"))
+    }
+
     /// Returns the folder that contains the cached graphs, if there is a cache.
     pub fn cache_folder(&self) -> Option<&Path> {
         self.cache.as_deref()
@@ -146,6 +153,7 @@ mod tests {
         assert_eq!(store.cache_folder(), None);
         let store = store.with_cache(Some("there".into()));
         assert_eq!(store.cache_folder(), Some(Path::new("there/parsed")));
+        assert_eq!(store.precomputed_folder(), Some(PathBuf::from("there/precomputed")));
         assert_eq!(store.folders(), [PathBuf::from("here")]);
     }
 }

@@ -9,7 +9,9 @@ use crate::error::{Error, Result};
 use crate::graph::{Normalisation, dirichlet_energy, operator};
 use crate::memory;
 use crate::tensor::{self, Mat};
-use crate::train::{Fit, ModelProvenance, Outcome, RunEnd, Setup, TrainedModel, test_scores};
+use crate::train::{
+    Fit, ModelProvenance, Outcome, PrecomputeOptions, RunEnd, Setup, TrainedModel, test_scores,
+};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -41,6 +43,31 @@ impl DatasetCache {
         loaded.insert(key, Arc::downgrade(&dataset));
         Ok(dataset)
     }
+}
+
+/// Compiles the model of a request. The terms of a precomputed filter that do not fit into memory are stored in the
+/// cache.
+fn compile(
+    index: usize,
+    request: &Request,
+    dataset: &Arc<Dataset>,
+    options: &RunOptions<'_>,
+) -> Result<Setup> {
+    let on_progress = |progress| {
+        (options.on_event)(index, RunEvent::Precomputed { progress });
+        match options.cancel.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    let folder = options.store.precomputed_folder();
+    let precompute = PrecomputeOptions {
+        budget: None,
+        folder: folder.as_deref(),
+        threads: options.threads,
+        on_progress: &on_progress,
+    };
+    Setup::precomputing(dataset.clone(), request.model, request.hyper.clone(), &precompute)
 }
 
 /// A training job in progress.
@@ -83,12 +110,11 @@ impl<'a> ActiveJob<'a> {
             Ok::<_, Error>((folder, fingerprint))
         };
         let folder = folder.as_deref().map(open).transpose()?;
-        let setup = Setup::new(dataset.clone(), request.model, request.hyper.clone())?;
+        let setup = Arc::new(compile(index, request, &dataset, options)?);
         let additional_work = setup.plan().recomputed_fraction();
         if additional_work > 0.0 {
             (options.on_event)(index, RunEvent::Recomputing { additional_work });
         }
-        let setup = Arc::new(setup);
         let results = Mutex::new((0..request.runs).map(|_| None).collect());
         let failed = AtomicBool::new(false);
         Ok(Self {
@@ -182,7 +208,7 @@ impl<'a> ActiveJob<'a> {
         self.emit(RunEvent::Started { run: i, seed, max_epochs, epochs_done });
         self.train(&mut fit, i, seed)?;
 
-        let outcome = fit.outcome();
+        let outcome = fit.outcome()?;
         let record = self.record(seed, split, &outcome, &fit)?;
         if let Some(folder) = folder {
             folder.finish_run(seed, self.files(split, outcome, &record, fit.setup()))?;

@@ -6,7 +6,7 @@ use super::{Request, RunRecord};
 use crate::data::{Dataset, Split, Store};
 use crate::error::{Error, Result};
 use crate::tensor::Mat;
-use crate::train::{TrainedModel, most_likely};
+use crate::train::{PrecomputeOptions, TrainedModel, most_likely};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -128,12 +128,26 @@ pub fn predict(
                 .map(|text| format!("{text}; its split may differ from the one used in training"));
             dataset.warnings.extend(changed);
             let split = request.split.draw(&dataset, seed)?;
-            let probabilities = model.predict(&dataset, threads)?;
+            let probabilities = apply(&model, &dataset, store, threads)?;
             // If the labels have changed, the graph may have other classes than the model.
             dataset.class_names = model.class_names().to_vec();
             Ok(Predictions::new(&dataset, Some(&split), probabilities))
         }
     }
+}
+
+/// The probabilities of a model. The terms of a precomputed filter that do not fit into memory are stored in the
+/// cache.
+fn apply(
+    model: &TrainedModel,
+    dataset: &Dataset,
+    store: &Store,
+    threads: usize,
+) -> Result<Mat<f32>> {
+    let folder = store.precomputed_folder();
+    let options =
+        PrecomputeOptions { folder: folder.as_deref(), threads, ..PrecomputeOptions::default() };
+    model.predict_precomputing(dataset, threads, &options)
 }
 
 /// Applies a trained model to a graph. All [`parts`](Predictions::parts) are empty. Fails if the graph cannot
@@ -145,7 +159,7 @@ pub fn predict_with(
     threads: usize,
 ) -> Result<Predictions> {
     let dataset = model.load_graph(store, graph)?;
-    let probabilities = model.predict(&dataset, threads)?;
+    let probabilities = apply(model, &dataset, store, threads)?;
     let dataset = Dataset { class_names: model.class_names().to_vec(), ..dataset };
     Ok(Predictions::new(&dataset, None, probabilities))
 }

@@ -7,7 +7,7 @@ use super::{Request, RunRecord, Summary};
 use crate::data::{Dataset, Store};
 use crate::error::{Error, Result};
 use crate::tensor;
-use crate::train::Epoch;
+use crate::train::{Epoch, PrecomputeProgress};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,6 +48,11 @@ pub enum RunEvent<'a> {
     Loaded {
         /// The graph.
         dataset: &'a Dataset,
+    },
+    /// A part of the terms of a precomputed filter has been computed.
+    Precomputed {
+        /// What is done, and what has to be done.
+        progress: PrecomputeProgress,
     },
     /// Values of the forward pass are computed again in the backward pass, because the memory that is available is
     /// not enough to keep them; results do not change.

@@ -18,11 +18,14 @@ mod legendre;
 mod jacobi;
 mod bernstein;
 mod response;
+mod terms;
 
 pub(crate) use chebyshev::interpolation_matrix;
 pub use recurrence::RecurrenceStep;
 pub use response::Response;
 pub(crate) use space::SignalSpace;
+pub(crate) use terms::BLOCK_WIDTHS;
+pub use terms::FilterTerms;
 
 use recurrence::clenshaw;
 use space::{FrequencySpace, GraphSpace};

@@ -23,6 +23,7 @@ pub use energy::dirichlet_energy;
 pub use homophily::{edge_homophily, node_homophily};
 pub use krylov::Krylov;
 pub use layout::{Drawing, draw};
+pub(crate) use operator::unordered_operator;
 pub use operator::{Normalisation, operator, try_operator};
 pub use spectrum::extreme_eigenvalues;
 

@@ -61,6 +61,15 @@ pub fn try_operator(graph: &Graph, kind: Normalisation) -> Result<Operator> {
     Ok(kept.get_or_init(|| operator).clone())
 }
 
+/// [`try_operator`] without the node order, which takes time and memory to find. The result is not kept.
+///
+/// # Errors
+/// As [`try_operator`].
+pub(crate) fn unordered_operator(graph: &Graph, kind: Normalisation) -> Result<Operator> {
+    let kept = graph.derived.operators[kind as usize].get();
+    kept.map_or_else(|| build_operator(graph, kind), |operator| Ok(operator.clone()))
+}
+
 /// [`try_operator`] without the cache and the node order.
 fn build_operator(graph: &Graph, kind: Normalisation) -> Result<Operator> {
     let weights = graph.weights().map(|weights| weights.iter().map(|&w| f64::from(w)).collect());

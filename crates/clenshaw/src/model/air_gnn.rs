@@ -48,6 +48,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &[head::DENSE],
     build,
     filter: None,
+    precompute: None,
 };
 
 fn build(net: &mut Net, hp: &Params) -> Var {

@@ -10,7 +10,7 @@
 
 use super::decoupled::{self, PolynomialFilter, page_rank};
 use super::head::{self, head};
-use super::{MEAN_200, ModelFamily, ModelInfo, Net};
+use super::{MEAN_200, ModelFamily, ModelInfo, Net, PRECOMPUTE_KEY};
 use crate::filter::Basis;
 use crate::graph::Normalisation;
 use crate::hyper::Params;
@@ -21,7 +21,8 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "APPNP",
     paper: "Gasteiger, Bojchevski & Günnemann, ICLR 2019, arXiv:1810.05997",
     family: ModelFamily::Spectral,
-    equation: "Z(k) = (1 - alpha) P~ Z(k-1) + alpha Z(0), Z(0) = head(X); out = Z(K)",
+    equation: "Z(k) = (1 - alpha) P~ Z(k-1) + alpha Z(0), Z(0) = head(X); out = Z(K); \
+               with precompute: Z(0) = X, out = head(Z(K))",
     operator: Some(Normalisation::Looped),
     hyper: &[
         decoupled::ORDER,
@@ -30,6 +31,8 @@ pub static INFO: ModelInfo = ModelInfo {
         head::DROPOUT,
         head::LR,
         head::WD,
+        decoupled::PRECOMPUTE,
+        decoupled::BATCH_SIZE,
     ],
     training: &MEAN_200,
     inductive: true,
@@ -37,6 +40,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &[head::DENSE],
     build,
     filter: Some(|weights, hp| polynomial(hp).response(weights)),
+    precompute: Some(|hp| polynomial(hp).terms()),
 };
 
 fn polynomial(hp: &Params) -> PolynomialFilter {
@@ -44,6 +48,9 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {
+    if hp.flag(PRECOMPUTE_KEY) {
+        return decoupled::filter_first(net, hp, &polynomial(hp));
+    }
     let z = head(net, hp);
     net.set_filter_input(z);
     polynomial(hp).apply(net, z)

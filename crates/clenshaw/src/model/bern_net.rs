@@ -21,7 +21,8 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "BernNet",
     paper: "He, Wei, Huang & Xu, NeurIPS 2021, arXiv:2106.10994",
     family: ModelFamily::Spectral,
-    equation: "out = sum_k relu(theta_k) C(K,k)/2^K (2I - L)^(K-k) L^k drop(Z), Z = head(X)",
+    equation: "out = sum_k relu(theta_k) C(K,k)/2^K (2I - L)^(K-k) L^k drop(Z), Z = head(X); \
+               with precompute: out = head(sum_k relu(theta_k) C(K,k)/2^K (2I - L)^(K-k) L^k X)",
     operator: Some(Normalisation::Plain),
     hyper: &[
         decoupled::ORDER,
@@ -33,6 +34,8 @@ pub static INFO: ModelInfo = ModelInfo {
         head::WD,
         decoupled::NO_WD_PROP,
         decoupled::ASYMMETRIC,
+        decoupled::PRECOMPUTE,
+        decoupled::BATCH_SIZE,
     ],
     training: &MEAN_200,
     inductive: true,
@@ -40,6 +43,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &decoupled::GROUPS,
     build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),
     filter: Some(|weights, hp| polynomial(hp).response(weights)),
+    precompute: Some(|hp| polynomial(hp).terms()),
 };
 
 fn polynomial(hp: &Params) -> PolynomialFilter {

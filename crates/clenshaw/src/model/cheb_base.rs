@@ -19,9 +19,10 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "ChebBase",
     paper: "He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580",
     family: ModelFamily::Spectral,
-    equation: "out = sum_k w_k / max(k,1)^q T_k(L^) drop(Z), Z = head(X)",
+    equation: "out = sum_k w_k / max(k,1)^q T_k(L^) drop(Z), Z = head(X); \
+               with precompute: out = head(sum_k w_k / max(k,1)^q T_k(L^) X)",
     operator: Some(Normalisation::Plain),
-    hyper: &concat::<10>(
+    hyper: &concat::<12>(
         &[
             decoupled::ORDER,
             head::HIDDEN,
@@ -36,6 +37,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &decoupled::GROUPS,
     build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),
     filter: Some(|weights, hp| polynomial(hp).response(weights)),
+    precompute: Some(|hp| polynomial(hp).terms()),
 };
 
 /// `1 / max(k, 1)^q` on the diagonal.

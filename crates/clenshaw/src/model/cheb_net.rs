@@ -47,6 +47,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &[OptimiserGroup::adam("conv", "lr", "wd")],
     build,
     filter: Some(filter),
+    precompute: None,
 };
 
 fn build(net: &mut Net, hp: &Params) -> Var {

@@ -21,9 +21,10 @@ pub static INFO: ModelInfo = ModelInfo {
     paper: "He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580",
     family: ModelFamily::Spectral,
     equation: "out = sum_k c_k T_k(L^) drop(Z), Z = head(X); \
-               c_k = (2 - [k=0])/(K+1) sum_j relu(theta_j) T_k(x_j), x_j the Chebyshev nodes",
+               c_k = (2 - [k=0])/(K+1) sum_j relu(theta_j) T_k(x_j), x_j the Chebyshev nodes; \
+               with precompute: out = head(sum_k c_k T_k(L^) X)",
     operator: Some(Normalisation::Plain),
-    hyper: &concat::<10>(
+    hyper: &concat::<12>(
         &[
             decoupled::ORDER,
             head::HIDDEN,
@@ -37,6 +38,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &decoupled::GROUPS,
     build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),
     filter: Some(|weights, hp| polynomial(hp).response(weights)),
+    precompute: Some(|hp| polynomial(hp).terms()),
 };
 
 fn polynomial(hp: &Params) -> PolynomialFilter {

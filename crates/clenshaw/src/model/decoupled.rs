@@ -9,10 +9,23 @@
 //! Clenshaw's algorithm, from the last coefficient to the first: the network keeps two partial sums instead
 //! of K + 1 signals, and the gradients of the coefficients need only Z. One [`PolynomialFilter`] defines
 //! both the network and its frequency response.
+//!
+//! With `precompute = true`, the filter comes first:
+//!
+//! ```text
+//! Z   = sum_k c_k phi_k(P) X                                   k = 0..=K
+//! out = head(Z)
+//! ```
+//!
+//! The matrices `phi_k(P) X` do not depend on parameters, so they are computed once, and each row of `out` depends on
+//! one row of each: the model can be trained on batches of labelled rows, on graphs of any size. This is how He, Wei
+//! & Wen (NeurIPS 2022) train ChebNetII on large graphs. There is no dropout on the input of the filter.
 
-use super::head::{self, head};
-use super::{ASYMMETRIC_KEY, FILTER_GROUP, Net, OptimiserGroup, WeightLookup};
-use crate::filter::{self, Basis, Filter, Response};
+use super::head::{self, head, head_of};
+use super::{
+    ASYMMETRIC_KEY, BATCH_SIZE_KEY, FILTER_GROUP, Net, OptimiserGroup, PRECOMPUTE_KEY, WeightLookup,
+};
+use crate::filter::{self, Basis, Filter, FilterTerms, Response};
 use crate::hyper::{HyperParam, Params};
 use crate::tensor::{Coef, Init, Mat, Var};
 
@@ -53,9 +66,37 @@ pub(super) const ASYMMETRIC: HyperParam = HyperParam::flag(
 )
 .omit_default();
 
-/// The hyper-parameters that models with learned coefficients share: dropout and both optimiser groups.
-pub(super) const LEARNED: [HyperParam; 7] =
-    [head::DROPOUT, DROPOUT_PROP, head::LR, LR_PROP, head::WD, WD_PROP, ASYMMETRIC];
+/// The hyper-parameter that puts the filter before the head.
+pub(super) const PRECOMPUTE: HyperParam = HyperParam::flag(
+    PRECOMPUTE_KEY,
+    false,
+    "filters the features instead of the head's output, out = head(sum_k c_k phi_k X): the terms are computed once, \
+     and training reads batches of labelled rows; `dropout_prop` has no effect",
+)
+.omit_default();
+
+/// The hyper-parameter for the rows of a batch; the default is that of He, Wei & Wen for large graphs.
+pub(super) const BATCH_SIZE: HyperParam = HyperParam::int(
+    BATCH_SIZE_KEY,
+    10_000,
+    (1, 1 << 24),
+    "rows per training step with `precompute`",
+)
+.omit_default();
+
+/// The hyper-parameters that models with learned coefficients share: dropout, both optimiser groups and the
+/// precomputed filter.
+pub(super) const LEARNED: [HyperParam; 9] = [
+    head::DROPOUT,
+    DROPOUT_PROP,
+    head::LR,
+    LR_PROP,
+    head::WD,
+    WD_PROP,
+    ASYMMETRIC,
+    PRECOMPUTE,
+    BATCH_SIZE,
+];
 
 /// The optimiser groups of the head and the coefficients.
 pub(super) const GROUPS: [OptimiserGroup; 2] = [head::DENSE, PROP];
@@ -87,12 +128,25 @@ pub(super) struct LearnedCoefficients {
     pub map: Option<Mat<f64>>,
 }
 
+/// Why explanations refuse models with a precomputed filter.
+pub(super) const NO_ATTRIBUTION: &str = "with `precompute = true`, no weight multiplies the features; explain a model with `precompute = false`";
+
 /// The network of a decoupled model with this filter.
 pub(super) fn network(net: &mut Net, hp: &Params, filter: &PolynomialFilter) -> Var {
+    if hp.flag(PRECOMPUTE_KEY) {
+        return filter_first(net, hp, filter);
+    }
     let z = head(net, hp);
     net.set_filter_input(z);
     let z = net.dropout(z, hp.real("dropout_prop"));
     filter.apply(net, z)
+}
+
+/// The network with the filter before the head.
+pub(super) fn filter_first(net: &mut Net, hp: &Params, filter: &PolynomialFilter) -> Var {
+    net.refuse_attribution(NO_ATTRIBUTION);
+    let z = filter.apply_to_features(net);
+    head_of(net, hp, z)
 }
 
 impl PolynomialFilter {
@@ -114,15 +168,46 @@ impl PolynomialFilter {
                 self.basis.sum(net, &c, &z)
             }
             Coefficients::Learned(learned) => {
-                let mut c = learned.record(net);
-                let conversion = self.basis.change_of_basis(learned.order);
-                let basis = conversion.map_or(self.basis.clone(), |(basis, m)| {
-                    c = multiply_by(net, c, m);
-                    basis
-                });
-                let c: Vec<Coef> = (0..=learned.order).map(|k| c.entry(k)).collect();
+                let (basis, c) = self.recorded(learned, net);
                 basis.sum(net, &c, &z)
             }
+        }
+    }
+
+    /// Records learned coefficients; returns the basis with a recurrence, and its coefficients.
+    fn recorded(&self, learned: &LearnedCoefficients, net: &mut Net) -> (Basis, Vec<Coef>) {
+        let mut c = learned.record(net);
+        let conversion = self.basis.change_of_basis(learned.order);
+        let basis = conversion.map_or(self.basis.clone(), |(basis, m)| {
+            c = multiply_by(net, c, m);
+            basis
+        });
+        (basis, (0..=learned.order).map(|k| c.entry(k)).collect())
+    }
+
+    /// `sum_k c_k phi_k(P) X`, from the precomputed terms if the net has them.
+    fn apply_to_features(&self, net: &mut Net) -> Var {
+        let Some(terms) = net.precomputed_terms() else {
+            let x = net.dense_x();
+            return self.apply(net, x);
+        };
+        match &self.coefficients {
+            Coefficients::Fixed(_) => terms[0],
+            Coefficients::Learned(learned) => {
+                let (_, c) = self.recorded(learned, net);
+                net.sum(c.into_iter().zip(terms).map(|(c, term)| c * term))
+            }
+        }
+    }
+
+    /// What is computed once with `precompute = true`: the filtered features if the coefficients are constants,
+    /// otherwise every `phi_k(P) X`.
+    pub fn terms(self) -> FilterTerms {
+        match self.coefficients {
+            Coefficients::Fixed(coefficients) => {
+                FilterTerms::sum(&Filter { basis: self.basis, coefficients })
+            }
+            Coefficients::Learned(learned) => FilterTerms::each(&self.basis, learned.order),
         }
     }
 

@@ -44,6 +44,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: residual::GROUPS.split_at(3).0,
     build,
     filter: Some(filter),
+    precompute: None,
 };
 
 choices! {

@@ -59,6 +59,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &[OptimiserGroup::adam("all", "lr", "wd")],
     build,
     filter: None,
+    precompute: None,
 };
 
 /// The slope of leaky rectified scores.

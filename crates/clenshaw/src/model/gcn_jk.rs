@@ -46,6 +46,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &[ADAM_W],
     build,
     filter: None,
+    precompute: None,
 };
 
 choices! {

@@ -54,6 +54,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: residual::GROUPS.split_at(3).0,
     build,
     filter: None,
+    precompute: None,
 };
 
 fn build(net: &mut Net, hp: &Params) -> Var {

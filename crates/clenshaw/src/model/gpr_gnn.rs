@@ -25,7 +25,8 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "GPRGNN",
     paper: "Chien, Peng, Li & Milenkovic, ICLR 2021, arXiv:2006.07988",
     family: ModelFamily::Spectral,
-    equation: "out = sum_k gamma_k P~^k drop(Z), Z = head(X)",
+    equation: "out = sum_k gamma_k P~^k drop(Z), Z = head(X); \
+               with precompute: out = head(sum_k gamma_k P~^k X)",
     operator: Some(Normalisation::Looped),
     hyper: &[
         decoupled::ORDER,
@@ -44,6 +45,8 @@ pub static INFO: ModelInfo = ModelInfo {
         head::WD,
         decoupled::NO_WD_PROP,
         decoupled::ASYMMETRIC,
+        decoupled::PRECOMPUTE,
+        decoupled::BATCH_SIZE,
     ],
     training: &MEAN_200,
     inductive: true,
@@ -51,6 +54,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &[head::DENSE, OptimiserGroup { rate: "lr", ..decoupled::PROP }],
     build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),
     filter: Some(|weights, hp| polynomial(hp).response(weights)),
+    precompute: Some(|hp| polynomial(hp).terms()),
 };
 
 choices! {

@@ -44,6 +44,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &[OptimiserGroup::adam("dense", "lr", "wd")],
     build,
     filter: None,
+    precompute: None,
 };
 
 fn build(net: &mut Net, hp: &Params) -> Var {

@@ -3,10 +3,12 @@
 //! ```text
 //! Z = drop( relu( drop(X) W1 + b1 ) ) W2 + b2                  [n, C]
 //! ```
+//!
+//! With a precomputed filter, the filtered features take the place of X.
 
 use super::{Net, OptimiserGroup};
 use crate::hyper::{HyperParam, Params};
-use crate::tensor::Var;
+use crate::tensor::{LinearInput, Var};
 
 pub(super) const HIDDEN: HyperParam =
     HyperParam::int("hidden", 64, (1, 4096), "width of the hidden layer");
@@ -25,8 +27,13 @@ pub(super) const DENSE: OptimiserGroup = OptimiserGroup::adam("dense", "lr", "wd
 
 /// Records `Z` with the parameters `w_in`, `b_in`, `w_out` and `b_out`.
 pub(super) fn head(net: &mut Net, hp: &Params) -> Var {
-    let drop = hp.real("dropout");
     let x = net.x();
+    head_of(net, hp, x)
+}
+
+/// [`head`] for `x` in place of the features.
+pub(super) fn head_of(net: &mut Net, hp: &Params, x: impl LinearInput) -> Var {
+    let drop = hp.real("dropout");
     let x = net.dropout(x, drop);
     let y = net.dense_layer(("w_in", "b_in"), x, hp.int("hidden"), "dense");
     let y = net.relu(y);

@@ -37,6 +37,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &residual::GROUPS,
     build,
     filter: Some(filter),
+    precompute: None,
 };
 
 fn build(net: &mut Net, hp: &Params) -> Var {

@@ -10,14 +10,19 @@
 //! recurrence is the standard one. If its weight is close to the density of the graph's spectrum, the
 //! basis is nearly orthogonal and w converges fast. `released_sign` selects the recurrence of the
 //! authors' code, which has one sign flipped.
+//!
+//! With `precompute = true`, the filters act on the features, with a channel per feature instead of per class:
+//! `Z_:j = sum_k w_kj B_k(P) X_:j`, `out = drop(Z) W + b`.
 //! Wang & Zhang, ICML 2022, arXiv:2205.11172.
 
 use super::training::training;
-use super::{ModelFamily, ModelInfo, Net, OptimiserGroup, WeightLookup, decoupled, head};
-use crate::filter::{Basis, Filter, Response};
+use super::{
+    ModelFamily, ModelInfo, Net, OptimiserGroup, PRECOMPUTE_KEY, WeightLookup, decoupled, head,
+};
+use crate::filter::{Basis, Filter, FilterTerms, Response};
 use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, StopRule};
-use crate::tensor::{Coef, Init, Var};
+use crate::tensor::{Coef, Init, LinearInput, Var};
 
 static TRAINING: [HyperParam; 6] = training(StopRule::AccuracyTies, 200, 1000);
 
@@ -27,7 +32,8 @@ pub static INFO: ModelInfo = ModelInfo {
     paper: "Wang & Zhang, ICML 2022, arXiv:2205.11172",
     family: ModelFamily::Spectral,
     equation: "out_c = sum_k w_kc g_0...g_(k-1) P_k^(a,b)(P) drop(Z)_c; \
-               Z = drop(X) W + b, g_k = alpha tanh(eta_k)",
+               Z = drop(X) W + b, g_k = alpha tanh(eta_k); \
+               with precompute: Z_j = sum_k w_kj g_0...g_(k-1) P_k^(a,b)(P) X_j, out = drop(Z) W + b",
     operator: Some(Normalisation::Plain),
     hyper: &[
         decoupled::ORDER,
@@ -51,6 +57,8 @@ pub static INFO: ModelInfo = ModelInfo {
         head::WD,
         HyperParam::weight_decay("wd_eta", 1e-4, "weight decay of eta"),
         decoupled::WD_PROP,
+        decoupled::PRECOMPUTE,
+        decoupled::BATCH_SIZE,
     ],
     training: &TRAINING,
     inductive: true,
@@ -58,6 +66,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &[head::DENSE, OptimiserGroup::adam("eta", "lr_eta", "wd_eta"), decoupled::PROP],
     build,
     filter: Some(filter),
+    precompute: Some(|hp| FilterTerms::each(&basis(hp), hp.int("K"))),
 };
 
 fn basis(hp: &Params) -> Basis {
@@ -66,13 +75,40 @@ fn basis(hp: &Params) -> Basis {
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {
-    let (order, alpha, width) = (hp.int("K"), hp.real("alpha"), net.n_classes());
+    if hp.flag(PRECOMPUTE_KEY) {
+        return filter_first(net, hp);
+    }
     let x = net.x();
-    let x = net.dropout(x, hp.real("dropout"));
-    let z = net.dense_layer(("w_in", "b_in"), x, width, "dense");
+    let z = dense_layer(net, hp, x);
     net.set_filter_input(z);
     let z = net.dropout(z, hp.real("dropout_prop"));
+    let c = coefficients(net, hp, net.n_classes());
+    basis(hp).sum(net, &c, &z)
+}
 
+/// `Z_:j = sum_k w_kj B_k(P) X_:j`, `out = drop(Z) W + b`.
+fn filter_first(net: &mut Net, hp: &Params) -> Var {
+    net.refuse_attribution(decoupled::NO_ATTRIBUTION);
+    let c = coefficients(net, hp, net.n_features());
+    let z = match net.precomputed_terms() {
+        Some(terms) => net.sum(c.into_iter().zip(terms).map(|(c, term)| c * term)),
+        None => {
+            let x = net.dense_x();
+            basis(hp).sum(net, &c, &x)
+        }
+    };
+    dense_layer(net, hp, z)
+}
+
+/// `drop(X) W + b`.
+fn dense_layer(net: &mut Net, hp: &Params, x: impl LinearInput) -> Var {
+    let x = net.dropout(x, hp.real("dropout"));
+    net.dense_layer(("w_in", "b_in"), x, net.n_classes(), "dense")
+}
+
+/// Records `w_kc g_0 ... g_{k-1}` for `k = 0..=K` and `width` channels.
+fn coefficients(net: &mut Net, hp: &Params, width: usize) -> Vec<Coef> {
+    let (order, alpha) = (hp.int("K"), hp.real("alpha"));
     let start = Init::Values(vec![(1.0 / alpha).min(1.0); order]);
     let eta = net.param("eta", order, 1, start, "eta");
     let ones = Init::Values(vec![1.0; (order + 1) * width]);
@@ -81,8 +117,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     let g = net.sum([alpha * g]);
     let products = net.running_product(g);
     let w = net.scale_rows(w, products, 0);
-    let rows: Vec<Coef> = (0..=order).map(|k| w.row(k)).collect();
-    basis(hp).sum(net, &rows, &z)
+    (0..=order).map(|k| w.row(k)).collect()
 }
 
 /// `h_c(mu) = sum_k w_kc g_0 ... g_{k-1} P_k^(a,b)(mu)`.

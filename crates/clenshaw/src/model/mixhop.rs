@@ -38,6 +38,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &[ADAM_W],
     build,
     filter: None,
+    precompute: None,
 };
 
 fn build(net: &mut Net, hp: &Params) -> Var {

@@ -49,7 +49,7 @@ pub use net::{Net, NodeInput, fan_in, fan_out, glorot};
 pub use training::{ALL_500, MEAN_200, PATIENCE_100, PATIENCE_300};
 
 use crate::error::{Error, Result};
-use crate::filter::Response;
+use crate::filter::{FilterTerms, Response};
 use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, ValueRange};
 use crate::tensor::{Mat, Var};
@@ -94,6 +94,13 @@ pub const ASYMMETRIC_KEY: &str = "asymmetric";
 /// measured for every split.
 pub const HOMOPHILY_KEY: &str = "homophily";
 
+/// The flag of models that can filter the features before their dense layers. The terms of the filter are then
+/// computed once, and the model is trained on batches of rows.
+pub const PRECOMPUTE_KEY: &str = "precompute";
+
+/// The hyper-parameter of the same models for the number of rows per training step.
+pub const BATCH_SIZE_KEY: &str = "batch_size";
+
 /// The optimiser group of filter coefficients, which asymmetric learning separates from all others.
 pub const FILTER_GROUP: &str = "prop";
 
@@ -127,6 +134,8 @@ pub struct ModelInfo {
     pub build: fn(&mut Net, &Params) -> Var,
     /// Computes the frequency response for given weights; `None` if the model does not have one.
     pub filter: Option<fn(&WeightLookup<'_>, &Params) -> Response>,
+    /// What is computed once if [`PRECOMPUTE_KEY`] is true; `None` for models without this hyper-parameter.
+    pub precompute: Option<fn(&Params) -> FilterTerms>,
 }
 
 /// The kind of a model.
@@ -192,6 +201,12 @@ impl ModelInfo {
     pub fn size_params(&self) -> impl Iterator<Item = &'static str> + use<> {
         let is_size = |hyper: &&HyperParam| matches!(hyper.range, ValueRange::Int(..));
         self.hyper.iter().filter(is_size).map(|hyper| hyper.name)
+    }
+
+    /// What is computed once from the features with these hyper-parameters; `None` if the model is trained on the
+    /// whole graph.
+    pub fn precomputed_terms(&self, hp: &Params) -> Option<FilterTerms> {
+        self.precompute.filter(|_| hp.flag(PRECOMPUTE_KEY)).map(|terms| terms(hp))
     }
 
     /// The default values of all hyper-parameters.

@@ -10,6 +10,8 @@ use std::ops::{Deref, DerefMut};
 pub struct Net {
     tape: Tape,
     x: FeatureVar,
+    /// The terms of a precomputed filter, which are inputs of the tape.
+    terms: Option<Vec<Var>>,
     p: Option<OperatorVar>,
     n_classes: usize,
     graph: Option<Graph>,
@@ -52,11 +54,26 @@ impl Net {
         Self::with_features(tape, x, p, n_classes)
     }
 
+    /// A tape with the terms of a precomputed filter as inputs: `n_terms` matrices with a row per node of a batch,
+    /// and a column per feature.
+    pub fn precomputed(
+        (rows, n_features): (usize, usize),
+        n_terms: usize,
+        n_classes: usize,
+    ) -> Self {
+        assert!(n_terms > 0, "precomputed: expected at least one term");
+        let mut tape = Tape::new();
+        let terms: Vec<Var> = (0..n_terms).map(|_| tape.input(rows, n_features)).collect();
+        let x = terms[0].into();
+        Self { terms: Some(terms), ..Self::with_features(tape, x, None, n_classes) }
+    }
+
     fn with_features(mut tape: Tape, x: FeatureVar, p: Option<Operator>, n_classes: usize) -> Self {
         let p = p.map(|p| tape.operator(p));
         Self {
             tape,
             x,
+            terms: None,
             p,
             n_classes,
             graph: None,
@@ -133,6 +150,17 @@ impl Net {
     /// The features, `[n, F]`.
     pub fn x(&self) -> FeatureVar {
         self.x
+    }
+
+    /// The features as a dense matrix, `[n, F]`.
+    pub fn dense_x(&mut self) -> Var {
+        let (x, identity) = (self.x, self.identity(self.n_features()));
+        self.linear(x, identity, None)
+    }
+
+    /// The terms of a precomputed filter; `None` if the net has features and an operator instead.
+    pub fn precomputed_terms(&self) -> Option<Vec<Var>> {
+        self.terms.clone()
     }
 
     /// The operator that the model declares; panics if it declares none.

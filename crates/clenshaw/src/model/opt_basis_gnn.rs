@@ -41,6 +41,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: per_channel::GROUPS.split_at(2).0,
     build,
     filter: Some(filter),
+    precompute: None,
 };
 
 fn build(net: &mut Net, hp: &Params) -> Var {

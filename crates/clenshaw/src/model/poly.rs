@@ -35,9 +35,10 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "Polynomial filter",
     paper: "Liao et al., Spectral-GNN-Benchmark, arXiv:2406.09675",
     family: ModelFamily::Spectral,
-    equation: "out = sum_k c_k phi_k(P~) drop(Z), Z = head(X); phi and c by the chosen filter",
+    equation: "out = sum_k c_k phi_k(P~) drop(Z), Z = head(X); phi and c by the chosen filter; \
+               with precompute: out = head(sum_k c_k phi_k(P~) X)",
     operator: Some(Normalisation::Looped),
-    hyper: &concat::<14>(
+    hyper: &concat::<16>(
         &[
             HyperParam::choice::<FilterKind>(
                 "filter",
@@ -63,6 +64,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &decoupled::GROUPS,
     build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),
     filter: Some(|weights, hp| polynomial(hp).response(weights)),
+    precompute: Some(|hp| polynomial(hp).terms()),
 };
 
 choices! {

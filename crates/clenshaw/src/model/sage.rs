@@ -46,6 +46,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &[OptimiserGroup::adam("all", "lr", "wd")],
     build,
     filter: None,
+    precompute: None,
 };
 
 fn build(net: &mut Net, hp: &Params) -> Var {

@@ -59,6 +59,7 @@ pub static INFO: ModelInfo = ModelInfo {
     ],
     build,
     filter: None,
+    precompute: None,
 };
 
 fn build(net: &mut Net, hp: &Params) -> Var {

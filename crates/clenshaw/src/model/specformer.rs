@@ -59,6 +59,7 @@ pub static INFO: ModelInfo = ModelInfo {
     groups: &[OptimiserGroup::adam("all", "lr", "wd")],
     build,
     filter: Some(filter),
+    precompute: None,
 };
 
 /// The factor of eigenvalues in the arguments of sines and cosines.

@@ -72,6 +72,7 @@ pub static INFO: ModelInfo = ModelInfo {
     ],
     build,
     filter: None,
+    precompute: None,
 };
 
 /// The constant that batch normalisation adds to variances.

@@ -1,20 +1,35 @@
-//! Dense matrices in row-major order.
+//! Dense matrices in row-major order, whose entries are owned or part of a mapped file.
 
-use super::Real;
+use super::{Real, SharedSlice};
+use bytemuck::Pod;
+use std::fmt;
 use std::ops::{Index, IndexMut};
 
 /// A dense matrix in row-major order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub struct Mat<T> {
     rows: usize,
     cols: usize,
-    data: Vec<T>,
+    data: SharedSlice<T>,
+}
+
+impl<T: Pod + fmt::Debug> fmt::Debug for Mat<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rows, cols, data } = self;
+        f.debug_struct("Mat").field("rows", rows).field("cols", cols).field("data", data).finish()
+    }
+}
+
+impl<T: Pod + PartialEq> PartialEq for Mat<T> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.rows, self.cols) == (other.rows, other.cols) && self.data == other.data
+    }
 }
 
 impl<T: Real> Mat<T> {
     /// A matrix of zeros.
     pub fn zeros(rows: usize, cols: usize) -> Self {
-        Self { rows, cols, data: vec![T::ZERO; rows * cols] }
+        Self { rows, cols, data: vec![T::ZERO; rows * cols].into() }
     }
 
     /// The identity matrix.
@@ -31,6 +46,11 @@ impl<T: Real> Mat<T> {
     /// # Panics
     /// If there are not `rows * cols` entries.
     pub fn from_vec(rows: usize, cols: usize, data: Vec<T>) -> Self {
+        Self::from_shared(rows, cols, data.into())
+    }
+
+    /// [`Mat::from_vec`] for entries that may be part of a mapped file.
+    pub(crate) fn from_shared(rows: usize, cols: usize, data: SharedSlice<T>) -> Self {
         let n = data.len();
         assert_eq!(Some(n), rows.checked_mul(cols), "matrix: {n} entries for [{rows}, {cols}]");
         Self { rows, cols, data }
@@ -42,7 +62,7 @@ impl<T: Real> Mat<T> {
     /// If the shapes differ.
     pub fn add_scaled(&mut self, factor: T, other: &Self) {
         assert_eq!((self.rows, self.cols), (other.rows, other.cols), "add_scaled: shapes differ");
-        self.data.iter_mut().zip(&other.data).for_each(|(x, y)| *x += factor * *y);
+        self.as_mut_slice().iter_mut().zip(other.as_slice()).for_each(|(x, y)| *x += factor * *y);
     }
 
     /// The matrix product `self * other`, computed by three plain loops; slow for large matrices.
@@ -66,11 +86,11 @@ impl<T: Real> Mat<T> {
     /// The same numbers, rounded to the precision `S`.
     pub fn cast<S: Real>(&self) -> Mat<S> {
         let data = self.data.iter().map(|v| S::from_f64(v.to_f64())).collect();
-        Mat { rows: self.rows, cols: self.cols, data }
+        Mat::from_vec(self.rows, self.cols, data)
     }
 }
 
-impl<T> Mat<T> {
+impl<T: Pod> Mat<T> {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
@@ -86,14 +106,14 @@ impl<T> Mat<T> {
         &self.data
     }
 
-    /// All entries, row by row, mutable.
+    /// All entries, row by row, mutable. Entries of a mapped file are copied first.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
-        &mut self.data
+        self.data.make_mut()
     }
 
-    /// All entries, row by row; not copied.
+    /// All entries, row by row; not copied unless they are those of a mapped file.
     pub fn into_vec(self) -> Vec<T> {
-        self.data
+        self.data.into_vec()
     }
 
     /// Row `i`.
@@ -104,7 +124,7 @@ impl<T> Mat<T> {
 
 /// Entry `(i, j)`. Only debug builds check that `j` is a column; otherwise the index may be that of an entry in
 /// a later row.
-impl<T> Index<(usize, usize)> for Mat<T> {
+impl<T: Pod> Index<(usize, usize)> for Mat<T> {
     type Output = T;
 
     fn index(&self, (i, j): (usize, usize)) -> &T {
@@ -113,10 +133,10 @@ impl<T> Index<(usize, usize)> for Mat<T> {
     }
 }
 
-impl<T> IndexMut<(usize, usize)> for Mat<T> {
+impl<T: Pod> IndexMut<(usize, usize)> for Mat<T> {
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut T {
         debug_assert!(j < self.cols, "matrix: column {j} of {}", self.cols);
-        &mut self.data[i * self.cols + j]
+        &mut self.data.make_mut()[i * self.cols + j]
     }
 }
 

@@ -20,6 +20,7 @@ pub use kernel::{
     HeadLayout, available_instruction_sets, bit_class, instruction_set, log_sum_exp,
     select_instruction_set,
 };
+pub(crate) use kernel::{RecurrenceStepRows, StepFactors, dispatch};
 pub use mat::Mat;
 pub use node_order::NodeOrder;
 pub use operator::Operator;

@@ -68,7 +68,7 @@ impl Operator {
     }
 
     /// [`Operator::new`] without the check for symmetry.
-    fn from_square(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
+    pub(super) fn from_square(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
         let (n, n_cols) = (pattern.n_rows(), pattern.n_cols());
         assert_eq!(n, n_cols, "operator: {n} rows and {n_cols} columns; expected a square pattern");
         assert_eq!(scale.len(), n, "operator: expected one scale factor for each of {n} nodes");

@@ -88,6 +88,27 @@ impl<T> From<Vec<T>> for SharedSlice<T> {
     }
 }
 
+impl<T: Pod> SharedSlice<T> {
+    /// The numbers, mutable; numbers that are part of shared bytes are copied first.
+    pub fn make_mut(&mut self) -> &mut [T] {
+        if let SliceStorage::Shared(..) = self.0 {
+            self.0 = SliceStorage::Owned(self.to_vec());
+        }
+        match &mut self.0 {
+            SliceStorage::Owned(numbers) => numbers,
+            SliceStorage::Shared(..) => unreachable!("shared numbers were copied"),
+        }
+    }
+
+    /// The numbers as a vector; owned numbers are not copied.
+    pub fn into_vec(self) -> Vec<T> {
+        match self.0 {
+            SliceStorage::Owned(numbers) => numbers,
+            SliceStorage::Shared(..) => self.to_vec(),
+        }
+    }
+}
+
 impl<T: Pod> Deref for SharedSlice<T> {
     type Target = [T];
 
@@ -182,6 +203,16 @@ mod tests {
         drop((file, bytes));
         assert_eq!(slice.clone(), SharedSlice::from(vec![1.5, -2.0]));
         assert_eq!(format!("{slice:?}"), "[1.5, -2.0]");
+    }
+
+    #[test]
+    fn shared_numbers_are_copied_before_they_change() {
+        let bytes = Bytes::from(little_endian_bytes(&[1.5f32, -2.0]).into_owned());
+        let mut slice = SharedSlice::<f32>::from_bytes(&bytes, 0..8).unwrap();
+        let shared = slice.clone();
+        slice.make_mut()[1] = 7.0;
+        assert_eq!((&*slice, &*shared), (&[1.5, 7.0][..], &[1.5, -2.0][..]));
+        assert_eq!((slice.into_vec(), shared.into_vec()), (vec![1.5, 7.0], vec![1.5, -2.0]));
     }
 
     #[test]

@@ -6,21 +6,26 @@
 //!
 //! In a model without dropout and batch statistics, the forward pass of epoch e + 1 computes the scores that
 //! validate epoch e. The gradient of epoch e + 1 is then computed in epoch e, in place of an evaluation.
+//!
+//! With a precomputed filter, an epoch has a gradient and a step per batch of rows (`batch_epoch.rs`).
 
 pub(super) mod checkpoint;
+mod batch_epoch;
+mod validation;
 
+use super::ModelProvenance;
+use super::batches::Batches;
 use super::setup::{Setup, hidden_from, optimiser};
 use super::stop::EarlyStopping;
-use super::{ModelProvenance, StopRule, metrics, most_likely, weights};
 use crate::data::Split;
 use crate::error::{Error, Result};
 use crate::filter::{Basis, Response};
 use crate::rng::Stream;
-use crate::tensor::{self, AlignedVec, Mat, Optimiser, Targets, Workspace, log_sum_exp};
-use checkpoint::{CheckpointLog, RunIdentity, START_AGAIN};
+use crate::tensor::{AlignedVec, Mat, Optimiser, Targets, Workspace};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use validation::{Validation, check_metric};
 
 /// The losses and the validation accuracy of one epoch.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -53,6 +58,8 @@ pub struct Fit {
     setup: Arc<Setup>,
     stopping: EarlyStopping,
     targets: Targets<f32>,
+    /// The batches of rows; `None` unless the model has a precomputed filter.
+    batches: Option<Batches>,
     /// The validation nodes and their labels.
     val: Vec<(usize, u32)>,
     /// The name and sizes of the split.
@@ -75,14 +82,6 @@ pub struct Fit {
     started: Instant,
     /// The time spent before the restored checkpoint.
     earlier: Duration,
-}
-
-/// The scores on the validation nodes after an epoch.
-struct Validation {
-    loss: f64,
-    accuracy: f64,
-    /// For the stopping rule `roc-auc` only.
-    roc_auc: Option<f64>,
 }
 
 /// How [`Fit::run`] ended.
@@ -127,8 +126,8 @@ impl Fit {
     /// validation nodes are used.
     ///
     /// # Errors
-    /// If the split does not fit the data set of `setup` or has no training nodes, and
-    /// [`Error::OutOfMemory`] if the run needs more memory than is available.
+    /// If the split does not fit the data set of `setup` or has no training nodes, if the terms of a precomputed
+    /// filter cannot be read, and [`Error::OutOfMemory`] if the run needs more memory than is available.
     pub fn new(
         setup: impl Into<Arc<Setup>>,
         split: &Split,
@@ -141,11 +140,13 @@ impl Fit {
         check_metric(stopping, &setup)?;
         let label = |&i: &u32| setup.dataset().y[i as usize].expect("`targets` checked the split");
         let (work, forecast_bytes) = setup.allocate(threads)?;
+        let batches = Batches::new(&setup, split)?;
         let params = setup.initial_params(seed);
         let initial = setup.filter_coefficients(&params);
         Ok(Self {
             stopping,
             targets,
+            batches,
             val: split.val().iter().map(|i| (*i as usize, label(i))).collect(),
             split: split.provenance().into(),
             split_sha256: split.sha256(),
@@ -198,22 +199,19 @@ impl Fit {
         Ok(self)
     }
 
-    /// Takes one training step and evaluates the validation nodes.
+    /// Takes one training step, or one per batch of rows, and evaluates the validation nodes.
     ///
     /// # Errors
-    /// [`Error::Diverged`] if a loss is not finite. The epoch then does not count: [`Fit::history`],
-    /// [`Fit::outcome`] and [`Fit::checkpoint`] are those of the epochs before it, and further calls
-    /// return the same error.
+    /// [`Error::Diverged`] if a loss is not finite, and an error if the terms of a precomputed filter cannot be read.
+    /// The epoch then does not count: [`Fit::history`], [`Fit::outcome`] and [`Fit::checkpoint`] are those of the
+    /// epochs before it. After a divergence, further calls return the same error.
     pub fn epoch(&mut self) -> Result<Epoch> {
         let epoch = self.history.len() + 1;
         self.check_divergence()?;
-        let train_loss = self.next_loss.take().unwrap_or_else(|| self.gradient(epoch));
-        self.require_finite("training loss", train_loss, false)?;
-        self.work.update(&mut self.optimiser, &mut self.params);
-        let validation = self.validate(epoch);
-        if let Some(validation) = &validation {
-            self.require_finite("validation loss", validation.loss, true)?;
-        }
+        let (train_loss, validation) = match self.batches {
+            None => self.full_batch_epoch(epoch)?,
+            Some(_) => self.batch_epoch(epoch)?,
+        };
         let record = Epoch {
             epoch,
             train_loss,
@@ -228,6 +226,18 @@ impl Fit {
             self.best_params.copy_from_slice(&self.params);
         }
         Ok(record)
+    }
+
+    /// One step with the gradient of all training nodes, and an evaluation.
+    fn full_batch_epoch(&mut self, epoch: usize) -> Result<(f64, Option<Validation>)> {
+        let train_loss = self.next_loss.take().unwrap_or_else(|| self.gradient(epoch));
+        self.require_finite("training loss", train_loss, false)?;
+        self.work.update(&mut self.optimiser, &mut self.params);
+        let validation = self.validate(epoch);
+        if let Some(validation) = &validation {
+            self.require_finite("validation loss", validation.loss, true)?;
+        }
+        Ok((train_loss, validation))
     }
 
     /// The compiled model; if its basis depends on the training nodes, that of this split.
@@ -290,8 +300,11 @@ impl Fit {
 
     /// The class scores with the best weights so far, see [`Setup::scores`], computed in the memory of the
     /// training step.
-    pub fn best_scores(&mut self) -> Mat<f32> {
-        self.next_loss = None;
+    ///
+    /// # Errors
+    /// If the terms of a precomputed filter cannot be read.
+    pub fn best_scores(&mut self) -> Result<Mat<f32>> {
+        self.forget_work();
         self.setup.scores_in(&mut self.work, &self.best_params)
     }
 
@@ -300,7 +313,7 @@ impl Fit {
     pub fn best_filter(&mut self) -> Option<Response> {
         let mut values = vec![];
         if self.setup.filter_reads_values() {
-            self.next_loss = None;
+            self.forget_work();
             values = self.setup.plan().values(&mut self.work, &self.best_params);
         }
         self.setup.filter_from(&self.best_params, &values)
@@ -320,19 +333,28 @@ impl Fit {
 
     /// The best weights and their predictions, computed in the memory of the training step; panics before the
     /// first epoch.
-    pub fn outcome(&mut self) -> Outcome {
+    ///
+    /// # Errors
+    /// If the terms of a precomputed filter cannot be read.
+    pub fn outcome(&mut self) -> Result<Outcome> {
         let best = self.best().0;
-        self.next_loss = None;
+        self.forget_work();
         let values = self.setup.plan().values(&mut self.work, &self.best_params);
-        Outcome {
+        Ok(Outcome {
             best,
             history: self.history.clone(),
             filters: self.filters.clone(),
             weights: self.best_params.clone(),
-            probabilities: self.setup.predict_in(&mut self.work, &self.best_params),
+            probabilities: self.setup.predict_in(&mut self.work, &self.best_params)?,
             filter: self.setup.filter_from(&self.best_params, &values),
             hidden: hidden_from(values),
-        }
+        })
+    }
+
+    /// To be called before the memory of the training step is used for something else.
+    fn forget_work(&mut self) {
+        self.next_loss = None;
+        self.batches.iter_mut().for_each(Batches::forget_loaded);
     }
 
     /// The memory that the whole process was expected to need, as forecast before the workspace of this run was
@@ -349,41 +371,6 @@ impl Fit {
     /// The time of the run, including that before a restored checkpoint.
     fn elapsed(&self) -> Duration {
         self.earlier.saturating_add(self.started.elapsed())
-    }
-
-    /// The state of the run as a safetensors file; a run restored from it has the same results, bit for bit.
-    pub fn checkpoint(&mut self) -> Vec<u8> {
-        self.undo_diverged_step();
-        let mut state = vec![
-            ("best", 1, &self.best_params[..]),
-            ("first", 1, &self.optimiser.first[..]),
-            ("params", 1, &self.params[..]),
-            ("second", 1, &self.optimiser.second[..]),
-        ];
-        if !self.optimiser.norms.is_empty() {
-            state.push(("norms", 1, &self.optimiser.norms[..]));
-        }
-        let log = CheckpointLog {
-            run: self.identity(),
-            elapsed: self.elapsed(),
-            history: self.history.clone(),
-            filters: self.filters.clone(),
-            sha256: String::new(),
-        };
-        let sha256 = weights::digest(&log.to_json(), state.iter().copied());
-        weights::write_slices(state, &CheckpointLog { sha256, ..log }.to_json())
-    }
-
-    /// What the checkpoint of this run must agree with.
-    fn identity(&self) -> RunIdentity {
-        RunIdentity {
-            model: self.setup.info().name.into(),
-            hyper: serde_json::to_value(self.setup.hp()).expect("numbers and words only"),
-            data_sha256: self.setup.data_sha256().into(),
-            split_sha256: self.split_sha256.clone(),
-            seed: self.seed,
-            bit_class: tensor::bit_class(tensor::instruction_set()).into(),
-        }
     }
 
     /// Restores the parameters and the optimiser before the step of a diverged epoch by repeating all earlier
@@ -403,44 +390,6 @@ impl Fit {
             self.gradient(epoch);
             self.work.update(&mut self.optimiser, &mut self.params);
         }
-    }
-
-    /// Restores a checkpoint of the same run; `place` names it in errors.
-    ///
-    /// # Errors
-    /// If the checkpoint is damaged, or is of a run with another model, hyper-parameters, data, split, seed or class
-    /// of instructions ([`tensor::bit_class`]).
-    pub fn restore(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
-        let bad = |problem: String| Error::Data { place: place.into(), problem };
-        let (log, state) = CheckpointLog::read(place, bytes)?;
-        let CheckpointLog { run, elapsed, history, filters, .. } = log;
-        // A fuzzer cannot find the digests of a run.
-        let difference = self.identity().difference(&run).filter(|_| !cfg!(fuzzing));
-        if let Some(difference) = difference {
-            return Err(bad(format!("the checkpoint of another run: {difference}; {START_AGAIN}")));
-        }
-        let n = self.params.len();
-        let tensor = |name: &str, n: usize| {
-            let found = state.tensors.iter().find(|(other, _)| other == name);
-            let (_, m) = found.ok_or_else(|| bad(format!("no tensor `{name}`")))?;
-            match (m.rows(), m.cols()) {
-                (1, cols) if cols == n => Ok(m.as_slice().to_vec()),
-                (rows, cols) => Err(bad(format!("`{name}` is {rows} x {cols}; expected 1 x {n}"))),
-            }
-        };
-        let (params, best) = (tensor("params", n)?, tensor("best", n)?);
-        let (first, second) = (tensor("first", n)?, tensor("second", n)?);
-        if !self.optimiser.norms.is_empty() {
-            self.optimiser.norms = tensor("norms", self.optimiser.norms.len())?;
-        }
-        (self.optimiser.first, self.optimiser.second) = (first, second);
-        (self.params, self.best_params) =
-            (AlignedVec::from(&params[..]), AlignedVec::from(&best[..]));
-        self.optimiser.steps = history.len() as u64;
-        (self.history, self.filters) = (history, filters);
-        (self.diverged, self.next_loss) = (None, None);
-        (self.earlier, self.started) = (elapsed, Instant::now());
-        Ok(())
     }
 
     /// Computes the gradient of an epoch and returns its training loss.
@@ -465,20 +414,8 @@ impl Fit {
             Some(_) => plan.scores_of_gradient(&self.work),
             None => plan.scores(&mut self.work, &self.params),
         };
-        let (mut loss, mut correct) = (0.0, 0);
-        for &(i, label) in &self.val {
-            let z = &scores[i * c..(i + 1) * c];
-            loss += f64::from(log_sum_exp(z) - z[label as usize]);
-            correct += usize::from(most_likely(z) == label);
-        }
-        let roc_auc = (self.stopping.rule == StopRule::RocAuc).then(|| {
-            let margin = |&(i, _): &(usize, u32)| f64::from(scores[i * c + 1] - scores[i * c]);
-            let margins: Vec<f64> = self.val.iter().map(margin).collect();
-            let labels: Vec<u32> = self.val.iter().map(|(_, label)| *label).collect();
-            metrics::roc_auc(&margins, &labels)
-        });
-        let n = self.val.len() as f64;
-        Some(Validation { loss: loss / n, accuracy: correct as f64 / n, roc_auc })
+        let scores = self.val.iter().map(|&(i, label)| (&scores[i * c..(i + 1) * c], label));
+        Some(Validation::new(scores, self.stopping.rule))
     }
 
     /// If a loss is not finite, marks the run as diverged and returns an error; `stepped` as in [`Divergence`].
@@ -503,21 +440,6 @@ impl Fit {
         let epoch = self.history.len() + 1;
         Err(Error::Diverged { epoch, loss, value, lower: lower.join(" or ") })
     }
-}
-
-/// Returns an error if the metric of the stopping rule is not defined for the data set.
-fn check_metric(stopping: EarlyStopping, setup: &Setup) -> Result<()> {
-    let n_classes = setup.dataset().n_classes();
-    if stopping.rule != StopRule::RocAuc || n_classes == 2 {
-        return Ok(());
-    }
-    Err(Error::BadValue {
-        key: "stop".into(),
-        value: stopping.rule.to_string(),
-        expected: format!(
-            "another rule, because ROC AUC needs 2 classes and there are {n_classes}"
-        ),
-    })
 }
 
 /// The random stream of the dropout masks of an epoch.

@@ -42,7 +42,7 @@ pub(super) fn check_recording(dataset: &Dataset, info: &ModelInfo) -> Result<()>
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryForecast {
     /// Activations, gradients, masks and partial sums: what [`Plan::workspace`](crate::tensor::Plan::workspace)
-    /// allocates.
+    /// allocates. With a precomputed filter, also copies of the rows of labelled nodes.
     pub workspace: u64,
     /// Current and best parameters, the moments of the optimiser, and a checkpoint of them.
     pub parameters: u64,
@@ -60,9 +60,9 @@ impl MemoryForecast {
 impl Setup {
     /// The memory that a run with this number of threads will allocate.
     pub fn memory_forecast(&self, threads: usize) -> MemoryForecast {
-        let (plan, (n, c)) = (self.plan(), self.plan().shape());
+        let (plan, n, c) = (self.plan(), self.dataset().graph.n_nodes(), self.plan().shape().1);
         MemoryForecast {
-            workspace: plan.allocated_bytes(threads) as u64,
+            workspace: plan.allocated_bytes(threads) as u64 + self.bytes_of_copies(),
             parameters: (PARAMETER_COPIES * plan.param_len() * size_of::<f32>()) as u64,
             results: (n * c * (2 * size_of::<f32>() + CSV_BYTES) + VALUE_BYTES * plan.values_len())
                 as u64,
@@ -137,7 +137,7 @@ impl Setup {
         let parameters = forecast.parameters as f64 / forecast.total().max(1) as f64;
         let recomputing = match self.plan().recomputed_fraction() > 0.0 {
             true => {
-                ", even if values are computed again in the backward pass instead of being kept"
+                ", even if values are computed again in the backward pass instead of being kept,"
             }
             false => "",
         };

@@ -1,12 +1,16 @@
-//! Full-batch training: one model, one data set, one split, one seed.
+//! Training: one model, one data set, one split, one seed. Full batch, except for models with a precomputed filter,
+//! which are trained on batches of rows.
 
 pub mod metrics;
 mod setup;
+mod record;
 mod stop;
 mod step_timing;
 mod fit;
 mod forecast;
 mod weights;
+mod precompute;
+mod batches;
 mod trained_model;
 mod trainer;
 mod attribution;
@@ -20,6 +24,7 @@ pub use attribution::{
 pub(crate) use fit::checkpoint::is_checkpoint;
 pub use fit::{Epoch, EpochFilter, Fit, Outcome, RunEnd};
 pub use forecast::MemoryForecast;
+pub use precompute::{PrecomputeOptions, PrecomputeProgress};
 pub use setup::{Setup, optimiser};
 pub use step_timing::{PhaseTiming, Preparation, StepTiming};
 pub use stop::EarlyStopping;

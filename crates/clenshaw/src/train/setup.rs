@@ -1,22 +1,22 @@
 //! A model compiled for a data set, shared by all runs on it.
 
 use super::forecast::check_recording;
-use crate::data::{Dataset, Features, Scaler, Split};
+use super::precompute::{PrecomputeOptions, PrecomputedTerms};
+use super::record::{HIDDEN, precompute, record, record_batch};
+use crate::data::{Dataset, Scaler, Split};
 use crate::error::{Error, Result};
 use crate::filter::{Filter, Response};
-use crate::graph::{edge_homophily, operator};
+use crate::graph::edge_homophily;
 use crate::hyper::{HyperParam, Params, Value};
-use crate::model::{ASYMMETRIC_KEY, FILTER_GROUP, HOMOPHILY_KEY, ModelInfo, Net, OptimiserKind};
+use crate::model::{
+    ASYMMETRIC_KEY, BATCH_SIZE_KEY, FILTER_GROUP, HOMOPHILY_KEY, ModelInfo, OptimiserKind,
+};
 use crate::rng::Stream;
 use crate::tensor::{
-    AlignedVec, Mat, Optimiser, OptimiserSettings, Plan, RUNNING, Real, Sparse, Targets,
-    UpdateRule, Var, Workspace, log_sum_exp,
+    AlignedVec, Mat, Optimiser, OptimiserSettings, Plan, RUNNING, Real, Targets, UpdateRule,
+    Workspace, log_sum_exp,
 };
-use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
-
-/// The name of the hidden representation among the values of a plan.
-const HIDDEN: &str = "hidden";
 
 /// A model, its hyper-parameters and its compiled plan for one data set.
 pub struct Setup {
@@ -25,6 +25,8 @@ pub struct Setup {
     hp: Params,
     scaler: Scaler,
     plan: Plan<f32>,
+    /// The terms of a precomputed filter, whose rows are the inputs of the plan.
+    terms: Option<Arc<PrecomputedTerms>>,
     data_sha256: OnceLock<String>,
 }
 
@@ -50,10 +52,27 @@ impl Setup {
         info: &'static ModelInfo,
         hp: Params,
     ) -> Result<Self> {
+        Self::precomputing(dataset, info, hp, &PrecomputeOptions::default())
+    }
+
+    /// As [`Setup::new`]. The options apply to a model with a precomputed filter only.
+    ///
+    /// # Errors
+    /// As [`Setup::new`]; for a model with a precomputed filter also if the memory budget is too small, a file
+    /// cannot be read or written, or the computation is interrupted.
+    ///
+    /// # Panics
+    /// As [`Setup::new`].
+    pub fn precomputing(
+        dataset: impl Into<Arc<Dataset>>,
+        info: &'static ModelInfo,
+        hp: Params,
+        options: &PrecomputeOptions<'_>,
+    ) -> Result<Self> {
         let dataset = dataset.into();
         dataset.check_shapes()?;
         let scaler = Scaler::fit(hp.choice("scaling"), &dataset.x);
-        Self::with_scaler(dataset, info, hp, scaler)
+        Self::with_options(dataset, info, hp, scaler, options)
     }
 
     /// As [`Setup::new`], with a scaling that was fitted to another graph.
@@ -69,16 +88,44 @@ impl Setup {
         hp: Params,
         scaler: Scaler,
     ) -> Result<Self> {
+        Self::with_options(dataset, info, hp, scaler, &PrecomputeOptions::default())
+    }
+
+    /// [`Setup::with_scaler`] and [`Setup::precomputing`] at once.
+    pub(super) fn with_options(
+        dataset: Arc<Dataset>,
+        info: &'static ModelInfo,
+        hp: Params,
+        scaler: Scaler,
+        options: &PrecomputeOptions<'_>,
+    ) -> Result<Self> {
         dataset.check_shapes()?;
         let declared = info.hyper_params().map(|hyper| hyper.name);
         let is_own = declared.eq(hp.iter().map(|(hyper, _)| hyper.name));
         assert!(is_own, "setup: these are not the hyper-parameters of {}", info.name);
-        check_recording(&dataset, info)?;
-        let (net, logits) = record(&dataset, info, &hp, &scaler, None)?;
+        let (terms, (net, logits)) = match info.precomputed_terms(&hp) {
+            Some(filter) => {
+                let terms = precompute(&dataset, info, &scaler, &filter, options)?;
+                let n_rows = dataset.graph.n_nodes().min(hp.int(BATCH_SIZE_KEY));
+                let shape = (n_rows, dataset.x.n_cols());
+                let recorded = record_batch(info, &hp, shape, dataset.n_classes())?;
+                (Some(Arc::new(terms)), recorded)
+            }
+            None => {
+                check_recording(&dataset, info)?;
+                (None, record(&dataset, info, &hp, &scaler, None)?)
+            }
+        };
         let plan = Plan::compile_with(&net.into_tape(), logits, hp.choice("gather"));
-        let mut setup = Self { dataset, info, hp, scaler, plan, data_sha256: OnceLock::new() };
+        let data_sha256 = OnceLock::new();
+        let mut setup = Self { dataset, info, hp, scaler, plan, terms, data_sha256 };
         setup.fit_into_memory();
         Ok(setup)
+    }
+
+    /// The terms of a precomputed filter; `None` if the plan is that of the whole graph.
+    pub(super) fn terms(&self) -> Option<&Arc<PrecomputedTerms>> {
+        self.terms.as_ref()
     }
 
     /// The setup of runs on this split: compiled again if the basis of the model depends on the homophily of the
@@ -121,7 +168,13 @@ impl Setup {
     /// constants.
     pub fn bytes_per_run(&self) -> usize {
         let constants = if self.measures_homophily() { self.plan.constant_bytes() } else { 0 };
-        self.plan.workspace_bytes() + constants
+        self.plan.workspace_bytes() + constants + self.bytes_of_copies() as usize
+    }
+
+    /// The memory that copies of the rows of a precomputed filter take in a run, if all labelled nodes are used.
+    pub(super) fn bytes_of_copies(&self) -> u64 {
+        let n_labelled = || self.dataset.y.iter().flatten().count();
+        self.terms.as_ref().map_or(0, |terms| terms.bytes_of_copies(n_labelled()))
     }
 
     /// The data set.
@@ -300,78 +353,48 @@ impl Setup {
     /// The score of every class for every node before the softmax, `[n, C]`.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the workspace does not fit into memory.
+    /// [`Error::OutOfMemory`] if the workspace does not fit into memory, and an error if the terms of a precomputed
+    /// filter cannot be read.
     pub fn scores(&self, params: &[f32], threads: usize) -> Result<Mat<f32>> {
-        Ok(self.scores_in(&mut self.allocate_for_scores(threads)?, params))
+        self.scores_in(&mut self.allocate_for_scores(threads)?, params)
     }
 
     fn allocate_for_scores(&self, threads: usize) -> Result<Workspace<f32>> {
-        let (n, c) = self.plan.shape();
-        self.allocate_to_apply(threads, n * c)
+        self.allocate_to_apply(threads, self.dataset.graph.n_nodes() * self.plan.shape().1)
     }
 
     /// [`Setup::scores`], computed in an existing workspace of the plan.
-    pub(super) fn scores_in(&self, work: &mut Workspace<f32>, params: &[f32]) -> Mat<f32> {
+    pub(super) fn scores_in(&self, work: &mut Workspace<f32>, params: &[f32]) -> Result<Mat<f32>> {
+        if let Some(terms) = &self.terms {
+            return self.scores_by_batch(terms, work, params);
+        }
         let (n, c) = self.plan.shape();
-        Mat::from_vec(n, c, self.plan.scores(work, params).to_vec())
+        Ok(Mat::from_vec(n, c, self.plan.scores(work, params).to_vec()))
     }
 
     /// The probability of every class for every node, `[n, C]`.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the workspace does not fit into memory.
+    /// As [`Setup::scores`].
     pub fn predict(&self, params: &[f32], threads: usize) -> Result<Mat<f32>> {
-        Ok(self.predict_in(&mut self.allocate_for_scores(threads)?, params))
+        self.predict_in(&mut self.allocate_for_scores(threads)?, params)
     }
 
     /// [`Setup::predict`], computed in an existing workspace of the plan.
-    pub(super) fn predict_in(&self, work: &mut Workspace<f32>, params: &[f32]) -> Mat<f32> {
-        let mut out = self.scores_in(work, params);
+    pub(super) fn predict_in(&self, work: &mut Workspace<f32>, params: &[f32]) -> Result<Mat<f32>> {
+        let mut out = self.scores_in(work, params)?;
         let c = out.cols();
         for row in out.as_mut_slice().chunks_exact_mut(c) {
             let log_sum = log_sum_exp(row);
             row.iter_mut().for_each(|z| *z = Real::exp(*z - log_sum));
         }
-        out
+        Ok(out)
     }
 }
 
 /// The hidden representation among the named values; `None` if the model marks none.
 pub(super) fn hidden_from(values: Vec<(String, Mat<f32>)>) -> Option<Mat<f32>> {
     values.into_iter().find(|(name, _)| name == HIDDEN).map(|(_, hidden)| hidden)
-}
-
-/// Records the equations of the model and names its hidden representation; returns the net and its class scores.
-/// With `nodes`, only these nodes and the entries of operators between them are recorded.
-pub(super) fn record(
-    dataset: &Dataset,
-    info: &ModelInfo,
-    hp: &Params,
-    scaler: &Scaler,
-    nodes: Option<&[u32]>,
-) -> Result<(Net, Var)> {
-    let mut p = info.operator.map(|kind| operator(&dataset.graph, kind));
-    let mut x = Cow::Borrowed(&dataset.x);
-    if let Some(nodes) = nodes {
-        p = p.map(|p| p.restricted_to(nodes));
-        x = Cow::Owned(x.rows(nodes));
-    }
-    let mut net = match scaler.apply(&x) {
-        Features::Dense(x) => Net::dense(x.cast(), p, dataset.n_classes()),
-        Features::Sparse { pattern, values } => {
-            let values = values.into_iter().map(f64::from).collect();
-            Net::sparse(Sparse::new(pattern, values), p, dataset.n_classes())
-        }
-    };
-    net = net.with_graph(&dataset.graph);
-    if let Some(nodes) = nodes {
-        net = net.restricted_to(nodes);
-    }
-    let logits = (info.build)(&mut net, hp);
-    if let Some(hidden) = net.hidden() {
-        net.name(HIDDEN, hidden);
-    }
-    Ok((net.into_checked()?, logits))
 }
 
 /// The optimiser that a model's groups and hyper-parameters define.
@@ -405,7 +428,7 @@ pub fn optimiser<T: Real>(plan: &Plan<T>, info: &ModelInfo, hp: &Params) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data;
+    use crate::data::{self, Features};
     use crate::model;
     use crate::tensor::ThreadTeam;
 

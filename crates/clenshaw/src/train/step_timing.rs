@@ -1,5 +1,6 @@
 //! Timing of a training step, compared with the limits of the machine.
 
+use super::batches::Batches;
 use super::setup::{Setup, optimiser};
 use crate::data::Split;
 use crate::error::Result;
@@ -74,10 +75,12 @@ impl Preparation {
 }
 
 impl StepTiming {
-    /// Times `n_steps` training steps, and the phases of another `n_steps` steps, after a warm-up.
+    /// Times `n_steps` training steps, and the phases of another `n_steps` steps, after a warm-up. With a precomputed
+    /// filter, all of them use the same batch, whose rows are loaded before.
     ///
     /// # Errors
-    /// If the split does not fit the data set of `setup` or has no training nodes.
+    /// If the split does not fit the data set of `setup` or has no training nodes, or the terms of a precomputed filter
+    /// cannot be read.
     ///
     /// # Panics
     /// If `n_steps` is 0.
@@ -89,8 +92,13 @@ impl StepTiming {
     ) -> Result<Self> {
         assert!(n_steps > 0, "measure: expected at least one step");
         let (plan, threads) = (setup.plan(), roofline.threads());
-        let targets = setup.targets(split)?;
+        let mut targets = setup.targets(split)?;
         let mut work = plan.workspace(ThreadTeam::new(threads));
+        if let Some(mut batches) = Batches::new(setup, split)? {
+            let nodes = batches.of_epoch(0, 1).swap_remove(0);
+            batches.load(&mut work, &nodes)?;
+            targets = targets.select(&nodes, plan.shape().0);
+        }
         let mut params = setup.initial_params(0);
         let mut optimiser = optimiser(plan, setup.info(), setup.hp());
         let dropout = Stream::new(0, "dropout");

@@ -1,6 +1,7 @@
 //! A trained model with everything that a prediction needs, in one file.
 
-use super::{Setup, read_weights, weights, write_weights};
+use super::record::record_batch;
+use super::{PrecomputeOptions, Setup, read_weights, weights, write_weights};
 use crate::data::read::Interpretation;
 use crate::data::{self, Dataset, Scaler, Schema, Store};
 use crate::error::{Error, Result};
@@ -8,7 +9,7 @@ use crate::files::{self, write_atomically};
 use crate::filter::Response;
 use crate::hyper::Params;
 use crate::model::{self, ModelInfo};
-use crate::tensor::Mat;
+use crate::tensor::{Mat, Param};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
@@ -173,7 +174,20 @@ impl TrainedModel {
     /// If the number or the names of the features differ from those of the training graph, if a feature is not
     /// finite, if the model cannot be applied to another graph, or if it needs more memory than there is.
     pub fn predict(&self, dataset: &Dataset, threads: usize) -> Result<Mat<f32>> {
-        let setup = self.setup(dataset)?;
+        self.predict_precomputing(dataset, threads, &PrecomputeOptions::default())
+    }
+
+    /// [`TrainedModel::predict`], with options for models with a precomputed filter.
+    ///
+    /// # Errors
+    /// As [`TrainedModel::predict`] and [`Setup::precomputing`].
+    pub fn predict_precomputing(
+        &self,
+        dataset: &Dataset,
+        threads: usize,
+        options: &PrecomputeOptions<'_>,
+    ) -> Result<Mat<f32>> {
+        let setup = self.setup_with(dataset, options)?;
         let params = setup.params_from("the trained model", &self.weights)?;
         setup.predict(&params, threads)
     }
@@ -205,20 +219,51 @@ impl TrainedModel {
     /// # Errors
     /// As [`TrainedModel::predict`].
     pub fn filter(&self, dataset: &Dataset) -> Result<Option<Response>> {
+        if self.info.precomputed_terms(&self.hp).is_some() {
+            self.check(dataset)?;
+            return self.filter_of_weights();
+        }
         let setup = self.setup(dataset)?;
         let params = setup.params_from("the trained model", &self.weights)?;
         setup.filter(&params)
     }
 
+    /// The filter of a model with a precomputed filter. It depends on the weights alone, so nothing is computed from
+    /// the features.
+    fn filter_of_weights(&self) -> Result<Option<Response>> {
+        let (net, _) =
+            record_batch(self.info, &self.hp, (1, self.n_features), self.class_names.len())?;
+        let found = |param: &Param| self.weights.iter().find(|(name, _)| *name == param.name);
+        for param in net.params() {
+            let shape = found(param).map(|(_, m)| (m.rows(), m.cols()));
+            if shape != Some((param.rows, param.cols)) {
+                let (name, rows, cols) = (&param.name, param.rows, param.cols);
+                let problem = format!("expected a parameter `{name}` of {rows} x {cols}");
+                return Err(Error::Data { place: "the trained model".into(), problem });
+            }
+        }
+        let weights = |name: &str| {
+            let param = self.weights.iter().find(|(other, _)| other == name);
+            param.map(|(_, m)| m.cast()).expect("a filter reads parameters of its model")
+        };
+        Ok(self.info.filter.map(|filter| filter(&weights, &self.hp)))
+    }
+
     /// Compiles the model for a graph, whose labels are not used.
     fn setup(&self, dataset: &Dataset) -> Result<Setup> {
+        self.setup_with(dataset, &PrecomputeOptions::default())
+    }
+
+    /// [`TrainedModel::setup`], with options for models with a precomputed filter.
+    fn setup_with(&self, dataset: &Dataset, options: &PrecomputeOptions<'_>) -> Result<Setup> {
         self.check(dataset)?;
         let dataset = Dataset {
             y: vec![None; dataset.y.len()],
             class_names: self.class_names.clone(),
             ..dataset.clone()
         };
-        Setup::with_scaler(Arc::new(dataset), self.info, self.hp.clone(), self.scaler.clone())
+        let (hp, scaler) = (self.hp.clone(), self.scaler.clone());
+        Setup::with_options(Arc::new(dataset), self.info, hp, scaler, options)
     }
 
     /// Returns an error if the model cannot be applied to this graph.
@@ -347,7 +392,7 @@ mod tests {
         let setup = Arc::new(Setup::new(dataset, info, hp).unwrap());
         let mut fit = Fit::new(setup.clone(), &split, 0, 1).unwrap();
         fit.run_to_end().unwrap();
-        let outcome = fit.outcome();
+        let outcome = fit.outcome().unwrap();
         let model = TrainedModel::new(&setup, &outcome.weights, ModelProvenance::default());
         (model, outcome.probabilities)
     }

@@ -1,6 +1,6 @@
 //! Training in a few lines, from model, settings and split to a trained model and its scores.
 
-use super::{Epoch, Fit, Setup, TestScores, TrainedModel, test_scores};
+use super::{Epoch, Fit, PrecomputeOptions, Setup, TestScores, TrainedModel, test_scores};
 use crate::data::{Dataset, Split, SplitKind};
 use crate::error::Result;
 use crate::filter::Response;
@@ -8,6 +8,7 @@ use crate::hyper::{Params, Scaling, Value};
 use crate::model::{self, ModelInfo};
 use crate::tensor;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Called after every epoch; may stop training.
@@ -30,6 +31,8 @@ pub struct Trainer<'a> {
     split: SplitKind,
     seed: u64,
     threads: usize,
+    memory_budget: Option<u64>,
+    precomputed_folder: Option<PathBuf>,
     on_epoch: EpochCallback<'a>,
 }
 
@@ -49,7 +52,16 @@ impl<'a> Trainer<'a> {
         let mut hp = info.defaults();
         hp.set_value("scaling", Scaling::Standard.word())?;
         let on_epoch = Box::new(|_: &Epoch| ControlFlow::Continue(()));
-        Ok(Self { info, hp, split: SplitKind::Stratified, seed: 0, threads: 1, on_epoch })
+        Ok(Self {
+            info,
+            hp,
+            split: SplitKind::Stratified,
+            seed: 0,
+            threads: 1,
+            memory_budget: None,
+            precomputed_folder: None,
+            on_epoch,
+        })
     }
 
     /// Sets a hyper-parameter. Fails if it is unknown or the value is invalid.
@@ -73,6 +85,17 @@ impl<'a> Trainer<'a> {
         Self { threads, ..self }
     }
 
+    /// Sets the memory in bytes for the terms of a precomputed filter, see [`PrecomputeOptions::budget`]; it does not
+    /// change the result.
+    pub fn memory_budget(self, bytes: u64) -> Self {
+        Self { memory_budget: Some(bytes), ..self }
+    }
+
+    /// Sets the folder for terms of a precomputed filter that do not fit into memory.
+    pub fn precomputed_folder(self, folder: impl Into<PathBuf>) -> Self {
+        Self { precomputed_folder: Some(folder.into()), ..self }
+    }
+
     /// Sets a function that is called after every epoch and may stop training, which is not an error.
     pub fn on_epoch(self, on_epoch: impl FnMut(&Epoch) -> ControlFlow<()> + 'a) -> Self {
         Self { on_epoch: Box::new(on_epoch), ..self }
@@ -88,10 +111,16 @@ impl<'a> Trainer<'a> {
         tensor::release_free_memory();
         let dataset = dataset.into();
         let split = self.split.draw(&dataset, self.seed)?;
-        let setup = Arc::new(Setup::new(dataset, self.info, self.hp)?);
+        let options = PrecomputeOptions {
+            budget: self.memory_budget,
+            folder: self.precomputed_folder.as_deref(),
+            threads: self.threads,
+            ..PrecomputeOptions::default()
+        };
+        let setup = Arc::new(Setup::precomputing(dataset, self.info, self.hp, &options)?);
         let mut fit = Fit::new(setup.clone(), &split, self.seed, self.threads)?;
         fit.run(|_, epoch| (self.on_epoch)(epoch))?;
-        let outcome = fit.outcome();
+        let outcome = fit.outcome()?;
         let model = TrainedModel::new(fit.setup(), &outcome.weights, fit.provenance());
         Ok(TrainedRun { setup, split, outcome, model })
     }

@@ -19,6 +19,11 @@ fn is_attributable(info: &ModelInfo) -> bool {
     info.name != "uni-filter"
 }
 
+/// Whether a model with this setting has a precomputed filter, which has no contributions of features.
+fn is_precomputed(setting: &Setting) -> bool {
+    setting.info.precomputed_terms(&setting.hp).is_some()
+}
+
 /// The problem with dense features.
 fn dataset(problem: &Problem) -> Dataset {
     let x = Features::Dense(problem.x().to_dense().cast());
@@ -63,7 +68,8 @@ fn with_features(dataset: &Dataset, change: impl Fn(usize, &mut f32)) -> Dataset
 fn contributions_of_every_model_add_up_to_its_score() {
     let problem = Problem::random(24, 11);
     let data = dataset(&problem);
-    for setting in every_setting().filter(|setting| is_attributable(setting.info)) {
+    let is_included = |setting: &Setting| is_attributable(setting.info) && !is_precomputed(setting);
+    for setting in every_setting().filter(is_included) {
         let (what, model) = (&setting.what, model(&setting, &data));
         let a = attribution(&model, &data, TARGET);
         let tolerance = 1e-4 * scale(&a);
@@ -98,6 +104,18 @@ fn contributions_of_every_model_add_up_to_its_score() {
             a.points
         );
         assert!(features.margin.abs() < 0.05 * scale(&a), "{what}: {features:?} of {change:?}");
+    }
+}
+
+#[test]
+fn models_with_a_precomputed_filter_have_no_contributions() {
+    let data = dataset(&Problem::random(24, 11));
+    let precomputed: Vec<Setting> = every_setting().filter(is_precomputed).collect();
+    assert_eq!(precomputed.len(), MODELS.iter().filter(|info| info.precompute.is_some()).count());
+    for setting in precomputed {
+        let model = model(&setting, &data);
+        let error = model.attribution(&data, TARGET, &AttributionLimits::default()).unwrap_err();
+        assert!(error.to_string().contains("`precompute = false`"), "{}: {error}", setting.what);
     }
 }
 

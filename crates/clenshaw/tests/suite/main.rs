@@ -21,6 +21,7 @@ mod models;
 mod node_order;
 mod parity;
 mod plain;
+mod precompute;
 mod recomputation;
 mod recurrences;
 mod table1;

@@ -33,15 +33,19 @@ def _learned(net: Net, name: str, relu: bool = False, m: FloatArray | None = Non
 
 
 def _decoupled(net: Net, step: RecurrenceStep, c: Sequence[float] | Tensor) -> Tensor:
-    """`out = sum_k c_k phi_k(P) drop(Z)`, `Z = head(X)`."""
+    """`out = sum_k c_k phi_k(P) drop(Z)`, `Z = head(X)`; with `precompute`, `out = head(sum_k c_k phi_k(P) X)`."""
+    if net.hyper.get("precompute"):
+        return net.mlp(clenshaw(net.p, step, [c_k * net.x for c_k in c]))
     z = net.drop(net.mlp(), "dropout_prop")
     return clenshaw(net.p, step, [c_k * z for c_k in c])
 
 
 def appnp(net: Net) -> Tensor:
     """`Z(k) = (1 - alpha) P~ Z(k-1) + alpha Z(0)`, `Z(0) = head(X)`, `out = Z(K)`."""
-    z = net.mlp()
     c = page_rank(net.hyper["alpha"], net.hyper["K"])
+    if net.hyper.get("precompute"):
+        return _decoupled(net, monomial, c)
+    z = net.mlp()
     return clenshaw(net.p, monomial, [c_k * z for c_k in c])
 
 
@@ -98,17 +102,23 @@ def poly(net: Net) -> Tensor:
 def jacobi_conv(net: Net) -> Tensor:
     """`out_c = sum_k w_kc g_0 ... g_{k-1} P_k^(a,b)(P) drop(Z)_c`, `Z = drop(X) W + b`.
 
-    `g_k = alpha tanh(eta_k)`.
+    `g_k = alpha tanh(eta_k)`. With `precompute`, `Z_j = sum_k w_kj g_0 ... g_{k-1} P_k^(a,b)(P) X_j` for every feature
+    j, `out = drop(Z) W + b`.
     """
-    order, alpha = net.hyper["K"], net.hyper["alpha"]
-    z = net.drop(net.dense("w_in", "b_in", net.drop(net.x), net.n_classes), "dropout_prop")
-    eta, w = net.param("eta", order, 1), net.param("w", order + 1, net.n_classes)
+
+    def dense(x: Tensor) -> Tensor:
+        return net.dense("w_in", "b_in", net.drop(x), net.n_classes)
+
+    order, alpha, precompute = net.hyper["K"], net.hyper["alpha"], net.hyper.get("precompute")
+    z = net.x if precompute else net.drop(dense(net.x), "dropout_prop")
+    eta, w = net.param("eta", order, 1), net.param("w", order + 1, z.shape[1])
     terms, g = [w[0] * z], z.new_ones(())
     for k in range(order):
         g = g * alpha * eta[k].tanh()
         terms.append(g * w[k + 1] * z)
     sign = -1.0 if net.hyper["released_sign"] else 1.0
-    return clenshaw(net.p, jacobi(net.hyper["a"], net.hyper["b"], sign), terms)
+    out = clenshaw(net.p, jacobi(net.hyper["a"], net.hyper["b"], sign), terms)
+    return dense(out) if precompute else out
 
 
 # Filters per channel ---------------------------------------------------------------------------

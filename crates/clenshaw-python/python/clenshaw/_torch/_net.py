@@ -57,9 +57,10 @@ class Net:
         """`H W + b`."""
         return self.linear(w, h, width) + self.param(b, 1, width)
 
-    def mlp(self) -> Tensor:
+    def mlp(self, x: Tensor | None = None) -> Tensor:
         """`out = drop(relu(drop(X) W1 + b1)) W2 + b2`: the model MLP, and the head of others."""
-        y = self.dense("w_in", "b_in", self.drop(self.x), self.hyper["hidden"]).relu()
+        x = self.x if x is None else x
+        y = self.dense("w_in", "b_in", self.drop(x), self.hyper["hidden"]).relu()
         return self.dense("w_out", "b_out", self.drop(y), self.n_classes)
 
     def drop(self, h: Tensor, rate: str = "dropout") -> Tensor:

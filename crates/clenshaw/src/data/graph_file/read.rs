@@ -174,7 +174,7 @@ impl<'a> GraphFile<'a> {
             let &[rows, columns] = &shape[..] else {
                 return Err(self.error("features", format!("shape {shape:?}; expected a matrix")));
             };
-            return Ok(Features::Dense(Mat::from_vec(rows, columns, elements.to_vec())));
+            return Ok(Features::Dense(Mat::from_shared(rows, columns, elements)));
         }
         let columns = self.metadata.columns.as_ref().and_then(|text| text.parse().ok());
         let columns = columns.ok_or_else(|| {

@@ -177,7 +177,7 @@ pub(in crate::experiment) fn logistic_regression(
     let PortfolioEntry { model, hyper, .. } = entry.expect("a test finds this entry");
     let mut fit = Fit::new(Setup::new(dataset.clone(), model, hyper)?, split, seed, threads)?;
     fit.run_to_end()?;
-    Ok(fit.outcome().probabilities)
+    Ok(fit.outcome()?.probabilities)
 }
 
 impl StoredConfiguration {

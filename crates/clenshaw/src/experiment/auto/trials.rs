@@ -122,7 +122,7 @@ impl PortfolioTrials<'_> {
         if is_cancelled && !fit.is_finished() {
             return Err(Error::Interrupted);
         }
-        let model = (fit.outcome(), fit.provenance());
+        let model = (fit.outcome()?, fit.provenance());
         // UniFilter measures the homophily of the training nodes, so the hyper-parameters may differ.
         let setup = fit.setup();
         self.keep((configuration, &**setup), split, model, start.elapsed().as_secs_f64())

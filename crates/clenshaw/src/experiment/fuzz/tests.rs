@@ -43,7 +43,7 @@ fn write_trained(seeds: &Path) {
         fit.epoch().unwrap();
     }
     std::fs::write(seeds.join("checkpoint/seed-0"), fit.checkpoint()).unwrap();
-    let weights = fit.outcome().weights;
+    let weights = fit.outcome().unwrap().weights;
     let model = TrainedModel::new(&setup, &weights, fit.provenance());
     std::fs::write(seeds.join("model/seed-0"), model.to_bytes()).unwrap();
 }

@@ -178,7 +178,7 @@ impl<S> Rows<'_, S> {
 
 /// Prefetches a value on x86-64 processors; never faults, even for an invalid address.
 #[inline(always)]
-fn prefetch<T>(_address: *const T) {
+pub(super) fn prefetch<T>(_address: *const T) {
     #[cfg(target_arch = "x86_64")]
     for byte in (0..size_of::<T>()).step_by(64) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -17,6 +17,7 @@ mod gate;
 mod gate_x86;
 mod loss;
 mod sparse;
+mod recurrence;
 mod reduce;
 mod rows;
 mod map;
@@ -34,6 +35,7 @@ pub use level::{available_instruction_sets, bit_class, instruction_set, select_i
 pub use loss::log_sum_exp;
 pub(crate) use loss::{Combination, Nll, Squares};
 pub(crate) use map::{Fill, Map};
+pub(crate) use recurrence::{RecurrenceStepRows, StepFactors};
 pub(crate) use reduce::{accumulate, add_columns, column_dots, column_sums, dot};
 pub(crate) use rows::{
     ScaleRows, Shrink, ShrinkGrad, Standardise, StandardiseGrad, softmax, softmax_gradient,

@@ -7,7 +7,7 @@ use super::fuse::{PassMode, training_matches_evaluation};
 use super::instr::{Buf, Listing};
 use super::lower::lower;
 use super::program::Program;
-use super::record::Tape;
+use super::record::{Tape, aligned_ranges};
 use super::replay::Plan;
 use super::value::{NodeId, Var};
 use crate::tensor::Real;
@@ -88,6 +88,7 @@ impl<'a> Compilation<'a> {
         Plan {
             identity: Arc::new(()),
             params: tape.params.clone(),
+            inputs: aligned_ranges(tape.inputs.iter().map(|(rows, cols)| rows * cols)),
             train: Program::new(training, &kept, sparse_rows),
             evaluate: Program::new(evaluate, &scores, sparse_rows),
             logits: scores[0],

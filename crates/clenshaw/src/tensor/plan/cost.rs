@@ -169,7 +169,9 @@ fn streamed_bytes<T>(
     for &(buf, access) in &info.accesses {
         let is_in_memory = match program.slots[buf] {
             Slot::Arena(_) => true,
-            Slot::Fixed(kind) => matches!(kind, BufKind::Const(_) | BufKind::SparseValues(_)),
+            Slot::Fixed(kind) => {
+                matches!(kind, BufKind::Const(_) | BufKind::Input(_) | BufKind::SparseValues(_))
+            }
             Slot::Scratch(_) | Slot::Unused => false,
         };
         let by_row = matches!(access, Access::ReadRows | Access::WriteRows);

@@ -68,7 +68,7 @@ impl Tape {
         for i in (0..nodes.len()).filter(|i| needed[*i]) {
             let op = &nodes[i].op;
             reads_nodes[i] = match op {
-                Op::Dense(_) | Op::Sparse(_) => nodes[i].per_node,
+                Op::Dense(_) | Op::Input(_) | Op::Sparse(_) => nodes[i].per_node,
                 _ => op.inputs().iter().any(|x| reads_nodes[*x]),
             };
             let mixes_rows = match *op {

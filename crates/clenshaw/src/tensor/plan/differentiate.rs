@@ -131,7 +131,12 @@ impl Backward {
     fn differentiate(&mut self, i: NodeId, g: Buf) {
         let y = self.pass.buf(i);
         match self.pass.nodes[i].op.clone() {
-            Op::Dense(_) | Op::Sparse(_) | Op::SparseDropout { .. } | Op::Zero | Op::Param(_) => {}
+            Op::Dense(_)
+            | Op::Input(_)
+            | Op::Sparse(_)
+            | Op::SparseDropout { .. }
+            | Op::Zero
+            | Op::Param(_) => {}
             Op::Sum { spmm, terms, bias } => self.differentiate_sum(i, spmm, &terms, bias, g),
             Op::Linear { x, w, bias } => self.differentiate_linear(i, x, w, bias, g),
             Op::SparseLinear { matrix, x, w, bias } => {

@@ -388,6 +388,8 @@ pub(super) enum BufKind {
     Grad(usize),
     /// A dense matrix of the plan, by index.
     Const(usize),
+    /// An input of the workspace, by index.
+    Input(usize),
     /// The values of a sparse matrix of the plan, by index.
     SparseValues(usize),
 }

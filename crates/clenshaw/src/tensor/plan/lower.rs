@@ -47,6 +47,7 @@ impl ForwardPass {
         let Node { op, rows, cols, .. } = self.nodes[i].clone();
         match op {
             Op::Dense(constant) => self.list.buffer(rows, cols, BufKind::Const(constant)),
+            Op::Input(input) => self.list.buffer(rows, cols, BufKind::Input(input)),
             Op::Sparse(matrix) => {
                 self.list.buffer(entries(matrix), 1, BufKind::SparseValues(matrix))
             }

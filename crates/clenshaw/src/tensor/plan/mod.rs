@@ -13,6 +13,7 @@
 //! recompute       optional: values are computed again instead of kept          Program -> Program
 //! constants       features and operators in the plan's precision and order of nodes
 //! compile         runs the passes for all programs of a plan                  Tape -> Plan
+//! inputs          matrices that can be changed between two steps
 //! replay          Plan and Workspace; runs a Program without allocating
 //! execute         one instruction on one block of rows
 //! ```
@@ -39,6 +40,7 @@ mod recompute;
 mod targets;
 mod constants;
 mod compile;
+mod inputs;
 mod replay;
 mod execute;
 mod thread_team;

@@ -45,6 +45,8 @@ fn rows_of(node: &Node, rows: &[Rows]) -> Option<Rows> {
     let has_node_rows = |v: NodeId| rows[v] == Rows::Nodes;
     match &node.op {
         Op::Dense(_) | Op::Sparse(_) => Some(if node.per_node { Rows::Nodes } else { Rows::Other }),
+        // The rows of an input are set by number.
+        Op::Input(_) => None,
         Op::Zero => Some(Rows::Equal),
         Op::Param(_) => Some(Rows::Other),
         Op::Sum { spmm, terms, .. } => {

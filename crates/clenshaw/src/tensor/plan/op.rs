@@ -9,6 +9,8 @@ use crate::tensor::kernel::{Act, Map};
 pub(super) enum Op {
     /// Dense matrix number `.0` of the tape.
     Dense(usize),
+    /// Input number `.0` of the tape, whose values belong to a workspace.
+    Input(usize),
     /// Sparse matrix number `.0` of the tape.
     Sparse(usize),
     /// Zeros.
@@ -92,7 +94,9 @@ impl Op {
     /// The values that the operation reads.
     pub fn inputs(&self) -> Vec<NodeId> {
         match self {
-            Self::Dense(_) | Self::Sparse(_) | Self::Zero | Self::Param(_) => vec![],
+            Self::Dense(_) | Self::Input(_) | Self::Sparse(_) | Self::Zero | Self::Param(_) => {
+                vec![]
+            }
             Self::Sum { spmm, terms, bias } => {
                 let factors = terms.iter().filter_map(|(factor, _)| factor.source());
                 let terms = terms.iter().map(|(_, v)| *v);

@@ -58,9 +58,13 @@ pub struct Param {
     pub group: &'static str,
 }
 
-/// The range of each parameter in the parameter vector; each starts at a cache line.
+/// The range of each parameter in the parameter vector.
 pub(super) fn param_ranges(params: &[Param]) -> Vec<Range<usize>> {
-    let sizes = params.iter().map(|p| p.rows * p.cols);
+    aligned_ranges(params.iter().map(|p| p.rows * p.cols))
+}
+
+/// Consecutive ranges of these lengths; each starts at a cache line.
+pub(super) fn aligned_ranges(sizes: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
     let next_range = |end: &mut usize, size: usize| {
         let start = std::mem::replace(end, (*end + size).next_multiple_of(F32_PER_LINE));
         Some(start..start + size)
@@ -79,6 +83,8 @@ pub struct Tape {
     /// Dense features and constants.
     pub(super) consts: Vec<Arc<Mat<f64>>>,
     pub(super) sparse: Vec<Arc<Sparse>>,
+    /// Rows and columns of the inputs.
+    pub(super) inputs: Vec<(usize, usize)>,
     /// The values named with [`Tape::name`].
     pub(super) named: Vec<(String, NodeId)>,
     /// The number of ReLUs, dropouts and attention operations recorded so far.
@@ -95,6 +101,7 @@ impl Default for Tape {
             operators: Vec::new(),
             consts: Vec::new(),
             sparse: Vec::new(),
+            inputs: Vec::new(),
             named: Vec::new(),
             n_sites: 0,
         }
@@ -131,6 +138,14 @@ impl Tape {
     /// Dense node features.
     pub fn features(&mut self, x: Mat<f64>) -> Var {
         self.dense("features", x, true)
+    }
+
+    /// Dense node features that can be changed between two steps: every workspace has its own, initially zero, see
+    /// [`Workspace::input_mut`](super::Workspace::input_mut).
+    pub fn input(&mut self, rows: usize, cols: usize) -> Var {
+        self.inputs.push((rows, cols));
+        let op = Op::Input(self.inputs.len() - 1);
+        self.push("input", op, (rows, cols), true, false)
     }
 
     /// A fixed matrix whose rows do not belong to nodes.

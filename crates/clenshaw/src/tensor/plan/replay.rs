@@ -4,6 +4,7 @@ use super::ThreadTeam;
 use super::constants::Constants;
 use super::cost::PhaseTimer;
 use super::execute::{Memory, ThreadContext};
+use super::inputs::{Inputs, inputs_len};
 use super::instr::{Buf, ReduceInto};
 use super::program::{Program, Slot};
 use super::record::{Init, Param, param_ranges};
@@ -21,6 +22,8 @@ pub struct Plan<T> {
     /// Identifies the workspaces of this plan; those of other plans may be too small.
     pub(super) identity: Arc<()>,
     pub(super) params: Vec<Param>,
+    /// The range of each input of the tape among the inputs of a workspace.
+    pub(super) inputs: Vec<Range<usize>>,
     pub(super) train: Program,
     pub(super) evaluate: Program,
     /// The scores, in `evaluate`.
@@ -55,6 +58,7 @@ pub struct Workspace<T> {
     partials: AlignedVec<T>,
     /// The gradient of every parameter, in the layout of the parameter vector.
     grads: AlignedVec<T>,
+    pub(super) inputs: Inputs<T>,
     team: ThreadTeam,
 }
 
@@ -159,7 +163,8 @@ impl<T: Real> Plan<T> {
     pub(super) fn allocated_bytes_with(&self, train: &Program, threads: usize) -> usize {
         let programs = || [train, &self.evaluate].into_iter().chain(&self.inspect);
         let longest = |len: fn(&Program) -> usize| programs().map(len).max().unwrap_or(0);
-        let numbers = longest(|p| p.arena_len)
+        let numbers = inputs_len(&self.inputs)
+            + longest(|p| p.arena_len)
             + longest(|p| p.scratch_len) * threads.max(1)
             + longest(|p| p.partial_len)
             + self.param_len();
@@ -197,6 +202,7 @@ impl<T: Real> Plan<T> {
             masks,
             partials: AlignedVec::try_zeros(self.longest(|p| p.partial_len))?,
             grads: AlignedVec::try_zeros(self.param_len())?,
+            inputs: Inputs::try_zeros(&self.inputs)?,
             team,
         })
     }
@@ -317,6 +323,7 @@ impl<T: Real> Plan<T> {
             partials: work.partials.as_mut_ptr(),
             grads: work.grads.as_mut_ptr(),
             params: params.as_ptr(),
+            inputs: work.inputs.values.as_ptr(),
         };
         for stage in &program.stages {
             let context =

@@ -66,7 +66,7 @@ impl<T: Real> Targets<T> {
     /// If there is not one factor per node, or the new weights do not have a positive sum.
     pub fn reweight(&mut self, factors: &[f64]) {
         assert_eq!(factors.len(), self.weights.len(), "reweight: one factor per node");
-        let before: f64 = self.weights.iter().map(|w| w.to_f64()).sum();
+        let before = self.total_weight();
         // In f64, because very small or large factors would leave the range of f32.
         let products: Vec<f64> =
             self.weights.iter().zip(factors).map(|(w, factor)| w.to_f64() * factor).collect();
@@ -75,6 +75,41 @@ impl<T: Real> Targets<T> {
         for (weight, product) in self.weights.iter_mut().zip(products) {
             *weight = T::from_f64(product / after * before);
         }
+    }
+
+    /// The targets of some nodes, in this order, for scores of `n_rows` rows; further rows have no weight.
+    ///
+    /// # Panics
+    /// If there are more nodes than rows, or a node is out of range.
+    pub(crate) fn select(&self, nodes: &[u32], n_rows: usize) -> Self {
+        assert!(nodes.len() <= n_rows, "select: {} nodes for {n_rows} rows", nodes.len());
+        let mut weights: Vec<T> = nodes.iter().map(|&i| self.weights[i as usize]).collect();
+        weights.resize(n_rows, T::ZERO);
+        let kind = match &self.kind {
+            TargetKind::Classes { labels, n_classes } => {
+                let mut labels: Vec<u32> = nodes.iter().map(|&i| labels[i as usize]).collect();
+                labels.resize(n_rows, 0);
+                TargetKind::Classes { labels, n_classes: *n_classes }
+            }
+            TargetKind::Values { values, cols } => {
+                let row = |&i: &u32| &values[i as usize * cols..(i as usize + 1) * cols];
+                let mut values: Vec<T> = nodes.iter().flat_map(row).copied().collect();
+                values.resize(n_rows * cols, T::ZERO);
+                TargetKind::Values { values, cols: *cols }
+            }
+            combination @ TargetKind::Combination { .. } => combination.clone(),
+        };
+        Self { kind, weights }
+    }
+
+    /// The sum of the weights.
+    pub(crate) fn total_weight(&self) -> f64 {
+        self.weights.iter().map(|w| w.to_f64()).sum()
+    }
+
+    /// Multiplies all weights by a factor.
+    pub(crate) fn scale_weights(&mut self, factor: f64) {
+        self.weights.iter_mut().for_each(|w| *w = T::from_f64(w.to_f64() * factor));
     }
 
     /// `sum_i w_i |z_i - y_i|^2` for a row `y_i` of values and a weight `w_i` per node.
@@ -153,6 +188,24 @@ mod tests {
         let mut targets = Targets::<f64>::cross_entropy(3, &[0, 1], |_| 0);
         targets.reweight(&[1.0, 3.0, 5.0]);
         assert_eq!(targets.weights, [0.25, 0.75, 0.0]);
+    }
+
+    #[test]
+    fn selected_targets_are_padded_with_rows_without_weight() {
+        let mut targets =
+            Targets::<f64>::cross_entropy(4, &[0, 1, 3], |i| i + 5).select(&[3, 2, 1], 4);
+        assert_eq!(targets.weights, [1.0 / 3.0, 0.0, 1.0 / 3.0, 0.0]);
+        let TargetKind::Classes { labels, n_classes } = &targets.kind else { panic!() };
+        assert_eq!((&labels[..], *n_classes), (&[8, 0, 6, 0][..], 9));
+        targets.scale_weights(1.5);
+        assert_eq!(targets.total_weight(), 1.0);
+        let values = Mat::from_vec(3, 2, (0..6).map(f64::from).collect());
+        let targets = Targets::<f64>::squared_error(&values, &[1.0, 2.0, 3.0]).select(&[2], 2);
+        let TargetKind::Values { values, .. } = &targets.kind else { panic!() };
+        assert_eq!(
+            (&values[..], &targets.weights[..]),
+            (&[4.0, 5.0, 0.0, 0.0][..], &[3.0, 0.0][..])
+        );
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::tensor::{
     AlignedVec, FeatureProduct, Mat, Plan, Tape, Targets, ThreadTeam, Var, Workspace,
 };
 use crate::train::TrainedModel;
-use crate::train::setup::record;
+use crate::train::record::record;
 
 /// A model, recorded and compiled for the nodes within reach of one node.
 pub(super) struct Network {

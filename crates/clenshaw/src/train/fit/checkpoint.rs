@@ -1,9 +1,10 @@
-//! The metadata of a checkpoint, and the run that it belongs to.
+//! Checkpoints: the state of a run in a file, and the run that it belongs to.
 
-use super::{Epoch, EpochFilter, weights};
+use super::{Batches, Epoch, EpochFilter, Fit};
 use crate::error::{Error, Result};
-use crate::train::WeightFile;
-use std::time::Duration;
+use crate::tensor::{self, AlignedVec};
+use crate::train::{WeightFile, weights};
+use std::time::{Duration, Instant};
 
 /// The metadata of a checkpoint, next to its tensors.
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -30,6 +31,82 @@ pub(in crate::train) struct RunIdentity {
 
 /// The advice for a checkpoint that cannot be used.
 pub(super) const START_AGAIN: &str = "delete it to train this run from the start";
+
+impl Fit {
+    /// The state of the run as a safetensors file; a run restored from it has the same results, bit for bit.
+    pub fn checkpoint(&mut self) -> Vec<u8> {
+        self.undo_diverged_step();
+        let mut state = vec![
+            ("best", 1, &self.best_params[..]),
+            ("first", 1, &self.optimiser.first[..]),
+            ("params", 1, &self.params[..]),
+            ("second", 1, &self.optimiser.second[..]),
+        ];
+        if !self.optimiser.norms.is_empty() {
+            state.push(("norms", 1, &self.optimiser.norms[..]));
+        }
+        let log = CheckpointLog {
+            run: self.identity(),
+            elapsed: self.elapsed(),
+            history: self.history.clone(),
+            filters: self.filters.clone(),
+            sha256: String::new(),
+        };
+        let sha256 = weights::digest(&log.to_json(), state.iter().copied());
+        weights::write_slices(state, &CheckpointLog { sha256, ..log }.to_json())
+    }
+
+    /// What the checkpoint of this run must agree with.
+    fn identity(&self) -> RunIdentity {
+        RunIdentity {
+            model: self.setup.info().name.into(),
+            hyper: serde_json::to_value(self.setup.hp()).expect("numbers and words only"),
+            data_sha256: self.setup.data_sha256().into(),
+            split_sha256: self.split_sha256.clone(),
+            seed: self.seed,
+            bit_class: tensor::bit_class(tensor::instruction_set()).into(),
+        }
+    }
+
+    /// Restores a checkpoint of the same run; `place` names it in errors.
+    ///
+    /// # Errors
+    /// If the checkpoint is damaged, or is of a run with another model, hyper-parameters, data, split, seed or class
+    /// of instructions ([`tensor::bit_class`]).
+    pub fn restore(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
+        let bad = |problem: String| Error::Data { place: place.into(), problem };
+        let (log, state) = CheckpointLog::read(place, bytes)?;
+        let CheckpointLog { run, elapsed, history, filters, .. } = log;
+        // A fuzzer cannot find the digests of a run.
+        let difference = self.identity().difference(&run).filter(|_| !cfg!(fuzzing));
+        if let Some(difference) = difference {
+            return Err(bad(format!("the checkpoint of another run: {difference}; {START_AGAIN}")));
+        }
+        let n = self.params.len();
+        let tensor = |name: &str, n: usize| {
+            let found = state.tensors.iter().find(|(other, _)| other == name);
+            let (_, m) = found.ok_or_else(|| bad(format!("no tensor `{name}`")))?;
+            match (m.rows(), m.cols()) {
+                (1, cols) if cols == n => Ok(m.as_slice().to_vec()),
+                (rows, cols) => Err(bad(format!("`{name}` is {rows} x {cols}; expected 1 x {n}"))),
+            }
+        };
+        let (params, best) = (tensor("params", n)?, tensor("best", n)?);
+        let (first, second) = (tensor("first", n)?, tensor("second", n)?);
+        if !self.optimiser.norms.is_empty() {
+            self.optimiser.norms = tensor("norms", self.optimiser.norms.len())?;
+        }
+        (self.optimiser.first, self.optimiser.second) = (first, second);
+        (self.params, self.best_params) =
+            (AlignedVec::from(&params[..]), AlignedVec::from(&best[..]));
+        let steps_per_epoch = self.batches.as_ref().map_or(1, Batches::n_steps);
+        self.optimiser.steps = (history.len() * steps_per_epoch) as u64;
+        (self.history, self.filters) = (history, filters);
+        (self.diverged, self.next_loss) = (None, None);
+        (self.earlier, self.started) = (elapsed, Instant::now());
+        Ok(())
+    }
+}
 
 impl CheckpointLog {
     /// Reads a checkpoint and returns its metadata, without the digest, and the whole file. Fails if it is damaged;

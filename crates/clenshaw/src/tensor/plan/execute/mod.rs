@@ -36,6 +36,7 @@ pub(super) struct Memory<T> {
     pub partials: *mut T,
     pub grads: *mut T,
     pub params: *const T,
+    pub inputs: *const T,
 }
 
 // SAFETY: no thread accesses rows that another one writes; see `Plan::replay`.
@@ -86,6 +87,9 @@ impl<'a, T: Real> ThreadContext<'a, T> {
                 Slot::Fixed(BufKind::Grad(offset)) => memory.grads.add(offset + row * cols),
                 Slot::Fixed(BufKind::Const(i)) => {
                     self.plan.constants.dense[i].as_slice().as_ptr().add(row * cols).cast_mut()
+                }
+                Slot::Fixed(BufKind::Input(i)) => {
+                    memory.inputs.add(self.plan.inputs[i].start + row * cols).cast_mut()
                 }
                 Slot::Fixed(BufKind::SparseValues(i)) => {
                     self.plan.constants.sparse[i].values.as_ptr().add(row * cols).cast_mut()
