@@ -4,7 +4,7 @@ use crate::common::assert_close;
 use clenshaw::Error;
 use clenshaw::data::{self, Dataset, Split, SplitKind, Store};
 use clenshaw::experiment::{self, Request, RunEvent, RunOptions, TrainingJob};
-use clenshaw::graph::operator;
+use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::Params;
 use clenshaw::model::{self, BATCH_SIZE_KEY, MODELS, ModelInfo, Net, PRECOMPUTE_KEY};
 use clenshaw::rng::Stream;
@@ -288,15 +288,22 @@ fn a_diverging_epoch_leaves_the_state_before_it() {
     // Most of these nodes are not in the first batch, so some steps precede the divergence.
     for &node in split.train().iter().step_by(10) {
         let mut data = dataset();
+        data.graph = without_edges_of(node, &data.graph);
         let data::Features::Dense(x) = &mut data.x else { panic!("csbm has dense features") };
-        let start = node as usize * N_FEATURES;
-        x.as_mut_slice()[start..start + N_FEATURES].fill(f32::MAX);
+        x.as_mut_slice()[node as usize * N_FEATURES] = f32::INFINITY;
         let mut fit = Fit::new(Setup::new(data, info, hp.clone()).unwrap(), &split, 0, 1).unwrap();
         let before = state(&mut fit);
         let error = fit.epoch().unwrap_err();
         assert!(matches!(error, Error::Diverged { epoch: 1, .. }), "{error}");
         assert!(state(&mut fit) == before, "node {node}");
     }
+}
+
+/// The graph without the edges of a node, so that its features affect no other node.
+fn without_edges_of(node: u32, graph: &Graph) -> Graph {
+    let neighbours = |i: u32| graph.neighbours(i as usize).iter().map(move |&j| (i, j));
+    let edges = (0..N_NODES as u32).flat_map(neighbours).filter(|&(i, j)| i != node && j != node);
+    Graph::from_edges("test", N_NODES, &edges.collect::<Vec<_>>()).unwrap()
 }
 
 /// The parameters and the state of the optimiser.
