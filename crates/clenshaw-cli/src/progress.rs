@@ -221,12 +221,12 @@ impl RunProgress {
     /// [`LINE_INTERVAL`] has passed since the last one; `now` then becomes the time of the last line.
     fn line(&self, event: &RunEvent<'_>, now: Instant) -> Option<String> {
         let (seed, text) = match event {
+            RunEvent::Loaded { .. } | RunEvent::Recomputing { .. } | RunEvent::StopRequested => {
+                return None;
+            }
             RunEvent::Precomputed { progress: PrecomputeProgress { done, total } } => {
                 let is_due = self.is_line_due(now);
                 return is_due.then(|| format!("{}: filtered {done} of {total} terms", self.label));
-            }
-            RunEvent::Loaded { .. } | RunEvent::Recomputing { .. } | RunEvent::StopRequested => {
-                return None;
             }
             RunEvent::Started { seed, max_epochs, epochs_done: 0, .. } => {
                 (*seed, format!("started, at most {}", output::count(*max_epochs, "epoch")))

@@ -110,12 +110,11 @@ impl<'a> ActiveJob<'a> {
             Ok::<_, Error>((folder, fingerprint))
         };
         let folder = folder.as_deref().map(open).transpose()?;
-        let setup = compile(index, request, &dataset, options)?;
+        let setup = Arc::new(compile(index, request, &dataset, options)?);
         let additional_work = setup.plan().recomputed_fraction();
         if additional_work > 0.0 {
             (options.on_event)(index, RunEvent::Recomputing { additional_work });
         }
-        let setup = Arc::new(setup);
         let results = Mutex::new((0..request.runs).map(|_| None).collect());
         let failed = AtomicBool::new(false);
         Ok(Self {

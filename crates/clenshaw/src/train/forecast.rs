@@ -137,7 +137,7 @@ impl Setup {
         let parameters = forecast.parameters as f64 / forecast.total().max(1) as f64;
         let recomputing = match self.plan().recomputed_fraction() > 0.0 {
             true => {
-                ", even if values are computed again in the backward pass instead of being kept"
+                ", even if values are computed again in the backward pass instead of being kept,"
             }
             false => "",
         };

@@ -163,10 +163,10 @@ impl<T: Real> Plan<T> {
     pub(super) fn allocated_bytes_with(&self, train: &Program, threads: usize) -> usize {
         let programs = || [train, &self.evaluate].into_iter().chain(&self.inspect);
         let longest = |len: fn(&Program) -> usize| programs().map(len).max().unwrap_or(0);
-        let numbers = longest(|p| p.arena_len)
+        let numbers = inputs_len(&self.inputs)
+            + longest(|p| p.arena_len)
             + longest(|p| p.scratch_len) * threads.max(1)
             + longest(|p| p.partial_len)
-            + inputs_len(&self.inputs)
             + self.param_len();
         numbers * size_of::<T>() + longest(|p| p.mask_len) * size_of::<u64>()
     }

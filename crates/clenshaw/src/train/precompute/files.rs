@@ -96,15 +96,11 @@ impl TermFiles {
 
     /// The ranges of columns that no file contains.
     pub fn missing_columns(&self) -> Vec<Range<usize>> {
-        let mut start = 0;
-        let mut missing = vec![];
-        let end = self.shape.n_features;
-        for next in
-            self.blocks.iter().map(|block| block.columns.clone()).chain(std::iter::once(end..end))
-        {
-            missing.push(start..next.start);
-            start = next.end;
-        }
+        let n_features = self.shape.n_features;
+        let starts = self.blocks.iter().map(|block| block.columns.start).chain([n_features]);
+        let ends = std::iter::once(0).chain(self.blocks.iter().map(|block| block.columns.end));
+        let mut missing: Vec<Range<usize>> =
+            ends.zip(starts).map(|(end, start)| end..start).collect();
         missing.retain(|columns| !columns.is_empty());
         missing
     }
