@@ -117,8 +117,8 @@ impl Setup {
             }
         };
         let plan = Plan::compile_with(&net.into_tape(), logits, hp.choice("gather"));
-        let data_sha256 = OnceLock::new();
-        let mut setup = Self { dataset, info, hp, scaler, plan, terms, data_sha256 };
+        let mut setup =
+            Self { dataset, info, hp, scaler, plan, terms, data_sha256: OnceLock::new() };
         setup.fit_into_memory();
         Ok(setup)
     }

@@ -71,6 +71,39 @@ fn deep_models_need_less_memory_and_more_work() {
     }
 }
 
+/// The smallest workspace relative to that without recomputation, and the additional work, as in docs/scale.md.
+fn least_memory(name: &str, size: &str, depth: &str, problem: &Problem) -> String {
+    let mut setting = Setting::defaults(model::find(name).unwrap()).with_dropout(0.5);
+    for (key, value) in [(size, depth), ("hidden", "64")] {
+        setting.hp.set(key, value).unwrap();
+    }
+    let mut plan: Plan<f32> = setting.compile(problem, Form::Dense);
+    let full = plan.workspace_bytes() as f64;
+    plan.recompute_to_fit(0, 1);
+    let share = plan.workspace_bytes() as f64 / full;
+    format!("{share:.2} (+{:.0}%)", 100.0 * plan.recomputed_fraction())
+}
+
+#[test]
+fn the_documented_savings_are_those_of_the_plans() {
+    let problem = Problem::random(20_000, 1);
+    let rows = [
+        ("GCN", "gcn", "layers"),
+        ("GCNII", "gcnii", "L"),
+        ("ClenshawGCN", "clenshaw-gcn", "K"),
+        ("HornerGCN", "horner-gcn", "K"),
+        ("OptBasisGNN", "opt-basis-gnn", "K"),
+        ("GAT", "gat", "layers"),
+    ];
+    let row = |(title, name, size): &(&str, &str, &str)| {
+        let cells = ["8", "16", "64"].map(|depth| least_memory(name, size, depth, &problem));
+        format!("| {title} | {} |\n", cells.join(" | "))
+    };
+    let table: String = rows.iter().map(row).collect();
+    let page = std::fs::read_to_string("../../docs/scale.md").unwrap();
+    assert!(page.contains(&table), "docs/scale.md does not contain\n{table}");
+}
+
 #[test]
 fn no_more_is_recomputed_than_the_limit_requires() {
     let problem = Problem::random(3000, 2);

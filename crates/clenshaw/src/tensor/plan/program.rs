@@ -420,7 +420,7 @@ mod tests {
     fn items_are_placed_in_the_first_gap() {
         let gap = |size, taken: &[Range<usize>]| first_gap(size, taken.iter().cloned());
         assert_eq!(gap(10, &[]), 0);
-        assert_eq!(gap(10, std::slice::from_ref(&(0..10))), 10);
+        assert_eq!(gap(10, &[0..10, 0..5]), 10);
         assert_eq!(gap(5, &[20..30, 0..10]), 10);
         assert_eq!(gap(11, &[20..30, 0..10]), 30);
     }
