@@ -55,7 +55,7 @@ impl MemoryLimit {
 static REQUESTED: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// Limits the memory of this process, in bytes, for everything that is started after the call; `None` removes the
-/// limit. Training that would need more recomputes values in the backward pass or, if this is not enough, is
+/// limit. Pages of mapped files, such as graph files, do not count, because the system can drop them. Training that would need more recomputes values in the backward pass or, if this is not enough, is
 /// refused. It is a limit of what is planned: memory that is allocated without a forecast is not limited.
 pub fn set_limit(bytes: Option<u64>) {
     REQUESTED.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
@@ -110,7 +110,7 @@ pub fn peak_resident_bytes() -> Option<u64> {
 /// [`available`], reading the files below `root`, with this limit of [`set_limit`].
 fn available_in(root: &Path, requested: u64) -> Option<AvailableMemory> {
     let machine = kilobytes(&read(root, "proc/meminfo")?, "MemAvailable");
-    let in_use = (requested < u64::MAX).then(|| status_field(root, "VmRSS"));
+    let in_use = (requested < u64::MAX).then(|| status_field(root, "RssAnon"));
     let requested = in_use.map(|bytes| requested.saturating_sub(bytes.unwrap_or(0)));
     let limits = [
         (machine, MemoryLimit::Machine),
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_requested_limit_includes_the_memory_in_use() {
-        let root = system(&[MACHINE, ("proc/self/status", "VmRSS:\t      30 kB\n")]);
+        let root = system(&[MACHINE, ("proc/self/status", "RssAnon:\t      30 kB\n")]);
         let available = |requested| available_in(root.path(), requested);
         let requested = |bytes| Some(AvailableMemory { bytes, limit: MemoryLimit::Requested });
         assert_eq!(available(50 * 1024), requested(20 * 1024));
