@@ -39,11 +39,11 @@ use std::process::ExitCode;
 /// All subcommands, in the order of the help.
 static SUBCOMMANDS: &[Subcommand] = &[
     Subcommand::of::<demo::Demo>().with_portable(),
-    Subcommand::of::<auto::Auto>().with_portable().with_memory(),
-    Subcommand::of::<train::Train>().with_portable().with_memory(),
-    Subcommand::of::<compare::Compare>().with_portable().with_memory(),
-    Subcommand::of::<tune::Tune>().with_portable().with_memory(),
-    Subcommand::of::<predict::Predict>().with_portable().with_memory(),
+    Subcommand::of::<auto::Auto>().with_portable().with_memory(TRAINING_MEMORY_LIMIT),
+    Subcommand::of::<train::Train>().with_portable().with_memory(TRAINING_MEMORY_LIMIT),
+    Subcommand::of::<compare::Compare>().with_portable().with_memory(TRAINING_MEMORY_LIMIT),
+    Subcommand::of::<tune::Tune>().with_portable().with_memory(TRAINING_MEMORY_LIMIT),
+    Subcommand::of::<predict::Predict>().with_portable().with_memory(MEMORY_LIMIT),
     Subcommand::of::<explain::Explain>().with_portable(),
     Subcommand::of::<filter::Filter>(),
     Subcommand::of::<report::Report>(),
@@ -52,7 +52,7 @@ static SUBCOMMANDS: &[Subcommand] = &[
     Subcommand::of::<verify::Verify>().with_portable(),
     Subcommand::of::<models::Models>(),
     Subcommand::of::<data::Data>(),
-    Subcommand::of::<reproduce::Reproduce>().with_portable().with_memory(),
+    Subcommand::of::<reproduce::Reproduce>().with_portable().with_memory(TRAINING_MEMORY_LIMIT),
     Subcommand::of::<bench::Bench>().with_portable(),
     Subcommand::of::<completions::Completions>(),
     Subcommand::of::<man::Man>(),
@@ -86,8 +86,8 @@ struct Subcommand {
     command: fn() -> Command,
     /// Whether it has the option [`PORTABLE`].
     has_portable: bool,
-    /// Whether it has the option [`MEMORY`].
-    has_memory: bool,
+    /// The help of its option [`MEMORY`]; `None` if it does not have this option.
+    memory_help: Option<&'static str>,
     run: fn(&ArgMatches) -> Result<()>,
 }
 
@@ -97,7 +97,7 @@ impl Subcommand {
         fn run<V: RunSubcommand>(matches: &ArgMatches) -> Result<()> {
             V::from_arg_matches(matches).expect("clap has checked the arguments").run()
         }
-        Self { command: V::command, has_portable: false, has_memory: false, run: run::<V> }
+        Self { command: V::command, has_portable: false, memory_help: None, run: run::<V> }
     }
 
     /// Adds the option [`PORTABLE`].
@@ -105,17 +105,14 @@ impl Subcommand {
         Self { has_portable: true, ..self }
     }
 
-    /// Adds the option [`MEMORY`].
-    const fn with_memory(self) -> Self {
-        Self { has_memory: true, ..self }
+    /// Adds the option [`MEMORY`] with this help.
+    const fn with_memory(self, help: &'static str) -> Self {
+        Self { memory_help: Some(help), ..self }
     }
 
     /// The definition of its command line.
     fn definition(&self) -> Command {
-        let mut command = (self.command)();
-        if self.has_memory {
-            command = command.arg(memory_option());
-        }
+        let command = (self.command)().args(self.memory_help.map(memory_option));
         match self.has_portable {
             true => command.arg(portable_option()),
             false => command,
@@ -125,7 +122,7 @@ impl Subcommand {
     /// Applies [`PORTABLE`] or else CLENSHAW_CPU, and [`MEMORY`]. Fails if the value of the variable is unknown, or
     /// if the processor lacks these instructions.
     fn apply_options(&self, arguments: &ArgMatches) -> Result<()> {
-        if self.has_memory {
+        if self.memory_help.is_some() {
             clenshaw::memory::set_limit(arguments.get_one::<u64>(MEMORY).copied());
         }
         match self.has_portable && arguments.get_flag(PORTABLE) {
@@ -149,17 +146,22 @@ fn portable_option() -> Arg {
 /// The name of the option that limits the memory of the process.
 const MEMORY: &str = "memory";
 
-fn memory_option() -> Arg {
+/// The help of [`MEMORY`] in commands that do not train.
+const MEMORY_LIMIT: &str =
+    "Use at most this much memory, such as 4G or 500M [default: all available memory]";
+
+/// The help of [`MEMORY`] in commands that train.
+const TRAINING_MEMORY_LIMIT: &str = "Use at most this much memory, such as 4G or 500M; if training would need more, values are \
+     recomputed in the backward pass instead of being kept, which takes longer but does not change \
+     results [default: all available memory]";
+
+fn memory_option(help: &'static str) -> Arg {
     Arg::new(MEMORY)
         .long(MEMORY)
         .value_name("SIZE")
         .value_parser(options::bytes)
         .help_heading(None::<&str>)
-        .help(
-            "Use at most this much memory, such as 4G or 500M; training that would need more computes values \
-             again in the backward pass instead of keeping them, which takes longer but does not change \
-             results [default: all available memory]",
-        )
+        .help(help)
 }
 
 /// The definition of the command line, from which help, completions and man pages are generated.

@@ -50,7 +50,7 @@ pub struct Reproduce {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Reuse the results recorded in the receipts (*.receipts.jsonl) of a folder, such as docs/results;
-    /// train only the cells without a receipt. The experiment `auto` reads the scores of published settings
+    /// run only the cells of the table (each is one model on one graph) without a receipt. The experiment `auto` reads the scores of published settings
     /// from the receipts
     #[arg(long, value_name = "DIR")]
     receipts: Option<PathBuf>,
@@ -62,7 +62,7 @@ pub struct Reproduce {
 
 const DETAILS: &str = "\
 Rerun the same command to resume; results in --out are kept, and cells shared by several tables are
-trained once. Graphs whose files are missing are skipped. A receipt records the settings, data,
+computed only once. Graphs whose files are missing are skipped. A receipt records the settings, data,
 machine and runs of a cell. Exits with 1 if the experiment was interrupted.
 
 Examples:

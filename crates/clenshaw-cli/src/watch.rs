@@ -55,9 +55,9 @@ const AFTER_HELP: &str = "\
 Prints the address of a page that shows learning curves and the filter as they change, the runs in
 the newest 100 run folders with their states, and the full report of every finished run; for a
 study, its trials as they arrive. The stop button stops the training program as Ctrl-C does, or all
-clenshaw workers of a study, on all machines; rerun the same command to resume. Start `clenshaw
-watch` in the folder in which you run the training, before or after you start the training. Ctrl-C
-stops `clenshaw watch` and does not affect the training.
+clenshaw workers of a study, on all machines; to resume, rerun the command that started the training
+or the study. Start `clenshaw watch` in the folder in which you run the training, before or after
+you start the training. Ctrl-C stops `clenshaw watch` and does not affect the training.
 
 The page can be reached only from the machine on which `clenshaw watch` runs, at the printed
 address; the random part of the address acts as a password. To watch runs on another machine, choose

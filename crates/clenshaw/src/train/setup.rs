@@ -336,7 +336,7 @@ impl Setup {
     }
 
     /// The hidden representation of every node before the last layer, `[n, hidden]`; `None` if the
-    /// model marks none with [`Net::set_hidden`].
+    /// model marks none with [`Net::set_hidden`](crate::model::Net::set_hidden).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the workspace does not fit into memory.
