@@ -9,6 +9,7 @@ use clenshaw::train::{Epoch, PrecomputeProgress, StopRule};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -90,6 +91,7 @@ impl Progress {
             patience: uses_patience.then(|| hp.int("patience")),
             bars: Mutex::default(),
             filter_bar: OnceLock::new(),
+            said_recomputing: AtomicBool::new(false),
             last_epoch_line: Mutex::new(Instant::now()),
         }
     }
@@ -170,6 +172,8 @@ pub struct RunProgress {
     bars: Mutex<HashMap<usize, RunBar>>,
     /// The bar of a precomputed filter.
     filter_bar: OnceLock<ProgressBar>,
+    /// Whether the message about recomputed values was printed; a job that is postponed sends the event again.
+    said_recomputing: AtomicBool,
     /// When the last line about an epoch or a filter was printed or, before the first one, when this was created.
     last_epoch_line: Mutex<Instant>,
 }
@@ -188,7 +192,9 @@ impl RunProgress {
         if matches!(event, RunEvent::StopRequested) {
             self.progress.message(interrupt::STOP_REQUESTED);
         }
-        if let RunEvent::Recomputing { additional_work } = event {
+        if let RunEvent::Recomputing { additional_work } = event
+            && !self.said_recomputing.swap(true, Ordering::Relaxed)
+        {
             self.progress.message(&format!(
                 "{}: to save memory, values are computed again in the backward pass: {:.0}% more work per \
                  epoch, the same results",
