@@ -62,8 +62,8 @@ pub struct Reproduce {
 
 const DETAILS: &str = "\
 Rerun the same command to resume; results in --out are kept, and cells shared by several tables are
-computed only once. Graphs whose files are missing are skipped. A receipt records the settings, data,
-machine and runs of a cell. Exits with 1 if the experiment was interrupted.
+computed only once. Graphs whose files are missing are skipped. A receipt records the settings,
+data, machine and runs of a cell. Exits with 1 if the experiment was interrupted.
 
 Examples:
   clenshaw reproduce table1
